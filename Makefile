@@ -1,0 +1,393 @@
+# atlockfs. `make help` lists the targets; everything built goes below $(BUILD).
+#
+# Direction is enforced by include paths: store/ sees itself, core/ sees store/, and fs/ and tools/ see nothing of the
+# project but the exported copy of core/atlock.h. Sources are found by wildcard: a new file needs no line here.
+
+BUILD ?= build
+PREFIX ?= /usr/local
+LIB ?= lib
+SAN ?=
+SEED ?= 1
+STEPS ?= 200000
+POINTS ?= 300
+JOBS ?= $(shell nproc)
+MNT ?= mnt
+STORE ?= var
+V ?=
+BENCH_FLAGS ?=
+
+CC = gcc
+CFLAGS ?= -O2 -g
+CLANG_TIDY = clang-tidy
+CLANG_FORMAT = clang-format
+CPPCHECK = cppcheck
+
+ifneq ($(filter-out address thread,$(SAN)),)
+$(error SAN is "address" (with undefined behaviour) or "thread", not "$(SAN)")
+endif
+
+# Only the outermost make sets the number of jobs; those it calls share its job slots.
+ifeq ($(MAKELEVEL),0)
+MAKEFLAGS += --jobs=$(JOBS)
+endif
+MAKEFLAGS += --no-builtin-rules --no-builtin-variables --no-print-directory
+.DELETE_ON_ERROR:
+.SECONDARY:
+.SECONDEXPANSION:
+
+OUT := $(BUILD)$(if $(SAN),/$(SAN))
+Q := $(if $(V),,@)
+say = $(if $(V),,@printf '  %-6s %s\n' $(1) $(2))
+
+# --- Flags ---
+
+HARDEN := -fstack-protector-strong -D_FORTIFY_SOURCE=2
+SAN_address := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+SAN_thread := -fsanitize=thread -fno-omit-frame-pointer
+
+STD := -std=c17 -D_GNU_SOURCE -pthread
+WARN := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror
+MODE := $(if $(SAN),$(SAN_$(SAN)),$(HARDEN))
+
+# What each folder may include. pkg-config runs when a recipe does, after the packages have been installed.
+system_flags = $(patsubst -I%,-isystem %,$(shell pkg-config --cflags $(1)))
+FLAGS_store = -Istore $(call system_flags,lmdb libbsd libmd hiredis)
+FLAGS_core = -Icore -Istore $(call system_flags,libbsd libmd jansson libsodium)
+FLAGS_fs = -I$(OUT)/include $(call system_flags,fuse3 libbsd jansson)
+FLAGS_tools = -I$(OUT)/include $(call system_flags,libbsd jansson)
+FLAGS_tests = -Icore -Istore -Itests $(call system_flags,lmdb libbsd libmd jansson cmocka fuse3 hiredis libcurl)
+LINK_bench_nullfs := fuse3
+LINK_bench_goals := hiredis libcurl
+
+CORE_PACKAGES := lmdb libbsd libmd jansson hiredis libsodium
+
+folder = $(firstword $(subst /, ,$(1)))
+flags = $(STD) $(WARN) $(CFLAGS) $(MODE) $(CPPFLAGS) $(FLAGS_$(call folder,$(1)))
+link = $(CC) $(STD) $(CFLAGS) $(MODE) -Wl,-z,relro,-z,now $(LDFLAGS) -o $(1) $(2) \
+	$(shell pkg-config --libs $(CORE_PACKAGES) $(3)) $(LDLIBS)
+
+# --- Files ---
+
+objects = $(patsubst %.c,$(OUT)/obj/%.o,$(1))
+
+STORE_C := $(sort $(wildcard store/*.c))
+CORE := $(sort $(wildcard core/*.c))
+FS := $(if $(wildcard fs/main.c),$(sort $(wildcard fs/*.c)))
+TOOLS := $(if $(wildcard tools/atlock.c),$(sort $(wildcard tools/*.c)))
+UNIT := $(sort $(wildcard tests/unit/test_*.c))
+HELP := $(sort $(wildcard tests/*.c) $(filter-out $(UNIT),$(wildcard tests/unit/*.c)))
+SIM := $(sort $(wildcard tests/sim/*.c))
+CRASH := $(sort $(wildcard tests/crash/*.c))
+BENCH_core := $(sort $(wildcard tests/bench/core*.c))
+BENCH_nullfs := $(sort $(wildcard tests/bench/null*.c))
+BENCH_cycle := $(patsubst %,tests/bench/%.c,cycle work_cycle procs)
+BENCH_path := $(patsubst %,tests/bench/%.c,path core_side)
+BENCH_goals := $(filter-out %/core.c %/cycle.c %/path.c $(BENCH_nullfs),$(sort $(wildcard tests/bench/*.c)))
+BENCH_PROGRAMS := core nullfs cycle path goals
+BENCH := $(sort $(foreach p,$(BENCH_PROGRAMS),$(BENCH_$(p))))
+MOUNT := $(sort $(wildcard tests/mount/*.c))
+
+SOURCES := $(STORE_C) $(CORE) $(FS) $(TOOLS) $(HELP) $(UNIT) $(SIM) $(CRASH) $(BENCH) $(MOUNT)
+HEADERS := $(sort $(wildcard store/*.h core/*.h fs/*.h tools/*.h tests/*.h tests/*/*.h))
+
+LIBS := $(OUT)/libcore.a $(OUT)/libstore.a
+PROGRAMS := $(if $(FS),$(OUT)/atlockfs) $(if $(TOOLS),$(OUT)/atlock)
+UNIT_PROGRAMS := $(patsubst tests/unit/%.c,$(OUT)/unit/%,$(UNIT))
+SIM_PROGRAM := $(if $(SIM),$(OUT)/sim)
+CRASH_PROGRAM := $(OUT)/crash
+MOUNT_PROGRAMS := $(patsubst tests/mount/%.c,$(OUT)/mount-%,$(MOUNT))
+BENCH_FILES := $(BENCH_PROGRAMS:%=$(OUT)/bench_%)
+MANUALS := $(sort $(wildcard docs/*.[1-8]))
+
+# --- Targets for people ---
+
+.PHONY: all
+all: $(LIBS) $(OUT)/include/atlock.h $(PROGRAMS) ## build the libraries and the programs (default)
+
+.PHONY: help
+help: ## list the targets and variables
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 22
+	@echo
+	@echo '  BUILD=$(BUILD)  SAN=address|thread  SEED=$(SEED)  STEPS=$(STEPS)  POINTS=$(POINTS)  JOBS=$(JOBS)  V=1'
+	@echo '  MNT=$(MNT)  STORE=$(STORE)  PREFIX=$(PREFIX)  DESTDIR='
+
+.PHONY: clean
+clean: ## remove everything that was built
+	rm -rf $(BUILD)
+
+# --- Packages: Debian names, by what needs them ---
+
+PACKAGES_build := gcc libc6-dev make pkg-config libfuse3-dev fuse3 liblmdb-dev libbsd-dev libmd-dev libjansson-dev \
+	libhiredis-dev libsodium-dev
+PACKAGES_test := libcmocka-dev attr jq passwd procps util-linux strace valgrind libcurl4-openssl-dev redis-server \
+	redis-tools curl python3 faketime zsh fish prometheus prometheus-node-exporter lmdb-utils e2fsprogs \
+	python3-yaml systemd
+PACKAGES_deb := build-essential debhelper lintian debootstrap
+PACKAGES_bench := etcd-server etcd-client
+PACKAGES_lint := clang-tidy clang-format cppcheck mandoc
+NEED := $(BUILD)/.packages-
+
+# Each waits for the one before it, since only one apt can run at a time.
+$(NEED)test: | $(NEED)build
+$(NEED)lint: | $(NEED)test
+$(NEED)bench: | $(NEED)test
+$(NEED)deb: | $(NEED)build
+$(NEED)%: Makefile .ci/install-packages
+	@.ci/install-packages $(PACKAGES_$*)
+	@mkdir -p $(@D) && touch $@
+
+.PHONY: deps
+deps: ## install the Debian packages that building and checking need
+	@.ci/install-packages $(PACKAGES_build) $(PACKAGES_test) $(PACKAGES_lint)
+
+# --- Building ---
+
+# The folder is a prerequisite so that a source file that went away leaves the archive too.
+$(OUT)/libstore.a: $(call objects,$(STORE_C)) store
+$(OUT)/libcore.a: $(call objects,$(CORE)) core
+$(OUT)/libtest.a: $(call objects,$(HELP)) tests
+$(OUT)/lib%.a:
+	$(call say,AR,$@)
+	$(Q)mkdir -p $(@D) && rm -f $@ && ar rcs $@ $(filter %.o,$^)
+
+$(OUT)/include/atlock.h: core/atlock.h
+	$(Q)mkdir -p $(@D) && cp $< $@
+
+$(call objects,$(FS) $(TOOLS)): $(OUT)/include/atlock.h
+$(call objects,$(HELP) $(UNIT) $(SIM) $(CRASH) $(BENCH) $(MOUNT)): | $(NEED)test
+
+$(OUT)/obj/%.o: %.c Makefile | $(NEED)build
+	$(call say,CC,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(call flags,$<) -MMD -MP -c -o $@ $<
+
+$(OUT)/atlockfs: $(call objects,$(FS)) $(LIBS)
+	$(call say,LD,$@)
+	$(Q)$(call link,$@,$^,fuse3)
+
+$(OUT)/atlock: $(call objects,$(TOOLS)) $(LIBS)
+	$(call say,LD,$@)
+	$(Q)$(call link,$@,$^)
+
+$(OUT)/unit/%: $(OUT)/obj/tests/unit/%.o $(OUT)/libtest.a $(LIBS)
+	$(call say,LD,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(call link,$@,$^,cmocka)
+
+$(OUT)/sim: $(call objects,$(SIM)) $(OUT)/libtest.a $(LIBS)
+	$(call say,LD,$@)
+	$(Q)$(call link,$@,$^)
+
+$(CRASH_PROGRAM): $(call objects,$(CRASH)) $(OUT)/libtest.a $(LIBS)
+	$(call say,LD,$@)
+	$(Q)$(call link,$@,$^)
+
+$(BENCH_FILES): $(OUT)/bench_%: $$(call objects,$$(BENCH_$$*)) $(OUT)/libtest.a $(LIBS)
+	$(call say,LD,$@)
+	$(Q)$(call link,$@,$^,$(LINK_bench_$*))
+
+$(OUT)/bench_goals: LDLIBS := -lm -lresolv
+
+$(OUT)/mount-%: $(OUT)/obj/tests/mount/%.o
+	$(call say,LD,$@)
+	$(Q)$(call link,$@,$^)
+
+-include $(patsubst %.o,%.d,$(call objects,$(SOURCES)))
+
+# --- Installing ---
+
+# One object that shows nothing but the public header's names, so that it can be linked with anything.
+$(OUT)/libatlock.a: $(call objects,$(CORE) $(STORE_C)) core store
+	$(call say,AR,$@)
+	$(Q)ld -r -o $(@:.a=.o) $(filter %.o,$^)
+	$(Q)objcopy --wildcard --keep-global-symbol='atlock_*' $(@:.a=.o)
+	$(Q)rm -f $@ && ar rcs $@ $(@:.a=.o)
+
+# What depends on where it is installed is written anew each time.
+VERSION = $(shell sed -n 's/^\#define ATLOCK_VERSION "\(.*\)"/\1/p' core/atlock.h)
+fill = mkdir -p $(OUT)/filled && sed 's|@PREFIX@|$(PREFIX)|; s|@BINDIR@|$(PREFIX)/bin|; s|@LIB@|$(LIB)|; s|@VERSION@|$(VERSION)|; \
+	s|@REQUIRES@|$(CORE_PACKAGES)|' $(1) >$(OUT)/filled/$(notdir $(1))
+
+# Completions by the shell's name.
+COMPLETIONS := bash-completion/completions/atlock zsh/site-functions/_atlock fish/vendor_completions.d/atlock.fish
+shell_of = $(firstword $(subst /, ,$(subst -, ,$(1))))
+
+# Each is its source, where it goes below $(PREFIX), and its mode.
+INSTALLED = $(foreach p,$(PROGRAMS),$(p):bin/$(notdir $(p)):755) \
+	$(foreach m,$(MANUALS),$(m):share/man/man$(subst .,,$(suffix $(m)))/$(notdir $(m)):644) \
+	core/atlock.h:include/atlock.h:644 $(OUT)/libatlock.a:$(LIB)/libatlock.a:644 \
+	$(OUT)/filled/atlock.pc:$(LIB)/pkgconfig/atlock.pc:644 \
+	$(OUT)/filled/atlockfs.service:lib/systemd/system/atlockfs.service:644 \
+	tools/systemd/locks.mount:lib/systemd/system/locks.mount:644 \
+	tools/systemd/atlockfs.sysusers:lib/sysusers.d/atlockfs.conf:644 \
+	tools/systemd/atlockfs.tmpfiles:lib/tmpfiles.d/atlockfs.conf:644 \
+	$(foreach c,$(COMPLETIONS),$(OUT)/filled/$(call shell_of,$(c)):share/$(c):644)
+part = $(word $(2),$(subst :, ,$(1)))
+
+.PHONY: install
+install: all $(OUT)/libatlock.a ## install everything below $(DESTDIR)$(PREFIX)
+	$(Q)$(call fill,tools/atlock.pc) && $(call fill,tools/systemd/atlockfs.service)
+	$(Q)$(foreach c,$(COMPLETIONS),$(OUT)/atlock completion $(call shell_of,$(c)) >$(OUT)/filled/$(call shell_of,$(c)) &&) true
+	$(Q)$(foreach i,$(INSTALLED),install -D -m $(call part,$(i),3) $(call part,$(i),1) \
+		'$(DESTDIR)$(PREFIX)/$(call part,$(i),2)' &&) true
+
+.PHONY: uninstall
+uninstall: ## remove what install put there
+	$(Q)rm -f $(foreach i,$(INSTALLED),'$(DESTDIR)$(PREFIX)/$(call part,$(i),2)')
+
+.PHONY: deb
+deb: | $(NEED)deb ## build a Debian package into $(BUILD)
+	$(Q)tools/debian/build $(abspath $(BUILD))/deb $(VERSION)
+
+.PHONY: deb-check
+deb-check: deb ## install that package in a new Debian, use it, remove it; takes minutes and root
+	$(Q)tests/install/deb $(abspath $(BUILD))/deb
+
+# --- Trying it ---
+
+define MOUNTED
+Mounted on $(MNT); the locks are kept in $(STORE). Try, in a shell:
+
+  L=$(MNT)/repos/acme/infra/-/modules/vpc/-/production
+  touch $$L                    # take a lock
+  echo reason=upgrade >> $$L   # say what for
+  cat $$L                      # see who has it, and until when
+  rm $$L                       # let it go
+  flock $$L sleep 5            # hold it for as long as a command runs; a second one waits
+
+More is in $(MNT)/README. Unmount with: make unmount$(if $(filter-out mnt,$(MNT)), MNT=$(MNT))
+endef
+export MOUNTED
+
+.PHONY: mount
+mount: $(OUT)/atlockfs $(OUT)/atlock ## build, and mount on MNT= with the locks in STORE=
+	@mkdir -p $(MNT)
+	@$(OUT)/atlockfs --store $(STORE) $(MNT)
+	@echo "$$MOUNTED"
+
+.PHONY: unmount
+unmount: ## unmount MNT=
+	@fusermount3 -u $(MNT)
+
+# --- Checking ---
+
+# ThreadSanitizer of gcc 12 cannot map its shadow memory under much address randomisation.
+runner_thread = $(shell setarch -R true 2>/dev/null && echo setarch -R)
+runner = $(runner_$(notdir $(1)))
+SIM_STEPS_address := 20000
+SIM_STEPS_thread := 5000
+MOUNT_ENV_address := TIME_FACTOR=3 ROUNDS=100
+MOUNT_ENV_thread := TIME_FACTOR=5 ROUNDS=50
+
+# The commands of one flavour of the tests: its output directory, the simulation's steps.
+unit_commands = $(foreach t,$(UNIT),'$(strip $(call runner,$(1)) $(patsubst tests/unit/%.c,$(1)/unit/%,$(t)))')
+sim_command = $(if $(SIM),'$(strip $(call runner,$(1)) $(1)/sim $(SEED) $(2))')
+mount_command = $(if $(FS),'$(strip $(call runner,$(1)) env ATLOCKFS_BUILD=$(1) $(MOUNT_ENV_$(notdir $(1))) tests/mount/run)')
+crash_command = '$(strip $(call runner,$(1)) $(1)/crash $(SEED))'
+install_command = $(if $(SAN),,'tests/install/run $(OUT)')
+bench_commands = $(if $(SAN),,'tests/bench/check $(OUT)' 'tests/bench/smoke $(OUT)')
+SAN_TESTS := $(if $(SAN),,address thread)
+
+.PHONY: programs programs-address programs-thread
+programs: $(if $(SAN),,$(OUT)/libatlock.a)
+programs: all $(UNIT_PROGRAMS) $(SIM_PROGRAM) $(CRASH_PROGRAM) $(MOUNT_PROGRAMS) $(if $(SAN),,$(BENCH_FILES))
+	@:
+programs-address programs-thread: programs-%: | $(NEED)test
+	$(Q)$(MAKE) SAN=$* programs
+
+.PHONY: check
+check: programs $(if $(SAN),,lint) $(SAN_TESTS:%=programs-%) ## lint, unit tests, simulation, mounts, benchmark; also under sanitizers
+	@TEST_TIMEOUT=1800 tests/run \
+		$(call mount_command,$(OUT)) $(foreach s,$(SAN_TESTS),$(call mount_command,$(OUT)/$(s))) \
+		$(install_command) \
+		$(bench_commands) $(call crash_command,$(OUT)) $(call unit_commands,$(OUT)) $(call sim_command,$(OUT),$(or $(SIM_STEPS_$(SAN)),$(STEPS))) \
+		$(foreach s,$(SAN_TESTS),$(call unit_commands,$(OUT)/$(s)) $(call sim_command,$(OUT)/$(s),$(SIM_STEPS_$(s))))
+
+.PHONY: check-unit
+check-unit: $(UNIT_PROGRAMS) ## the unit tests alone
+	@tests/run $(call unit_commands,$(OUT))
+
+.PHONY: check-mount
+check-mount: all $(MOUNT_PROGRAMS) ## the tests on real mounts alone: TESTS= names some of them
+	@$(call runner,$(OUT)) env ATLOCKFS_BUILD=$(OUT) $(MOUNT_ENV_$(SAN)) tests/mount/run $(TESTS)
+
+.PHONY: check-install
+check-install: all $(OUT)/libatlock.a | $(NEED)test ## what make install puts there: programs, manuals, library, units
+	@tests/install/run $(OUT)
+
+.PHONY: sim
+sim: $(SIM_PROGRAM) ## the simulation: SEED= STEPS=
+	$(call runner,$(OUT)) $(OUT)/sim $(SEED) $(STEPS)
+
+.PHONY: crash
+crash: $(CRASH_PROGRAM) ## power cuts: what they may leave of the store, opened: SEED= POINTS=
+	$(call runner,$(OUT)) $(CRASH_PROGRAM) $(SEED) $(POINTS)
+
+.PHONY: pjdfstest
+pjdfstest: all ## the standard suite below custom/, as root: PJDFSTEST=<built tree>
+	@ATLOCKFS_BUILD=$(OUT) tests/pjdfstest/run
+
+.PHONY: bench-programs
+bench-programs: all $(BENCH_FILES) $(MOUNT_PROGRAMS)
+	@:
+
+# The run's tables go into the document that explains them, with the chart beside it.
+.PHONY: bench
+bench: bench-programs | $(NEED)bench ## every figure of the goals, also against Redis and etcd: BENCH_JSON=
+	@BENCH_JSON=$(or $(BENCH_JSON),$(OUT)/bench.json) $(OUT)/bench_goals -p -c docs/bench.svg $(BENCH_FLAGS) $(OUT) \
+		>$(OUT)/bench.md || \
+		{ cat $(OUT)/bench.md; exit 1; }
+	@cat $(OUT)/bench.md
+	@tests/bench/publish $(OUT)/bench.md docs/PERFORMANCE.md
+
+.PHONY: bench-quick
+bench-quick: bench-programs ## the same in a minute, smaller, without Redis and etcd
+	@$(OUT)/bench_goals -s quick $(OUT)
+
+.PHONY: bench-check bench-budget
+bench-check: $(OUT)/bench_path ## instructions of an acquire and a release against tests/bench/budget
+	@tests/bench/check $(OUT)
+bench-budget: $(OUT)/bench_path ## make what they are now the budget
+	@tests/bench/check $(OUT) --write
+
+.PHONY: bench-core
+bench-core: $(OUT)/bench_core ## the core alone against bare LMDB
+	$(OUT)/bench_core $(OUT)
+
+# --- Linting: a stamp for each file, renewed when the file, a header it includes or the rules change ---
+
+# cppcheck reads no system headers but those that define loops. Null pointers are left to clang's analyzer, which follows
+# the conditions; where a variable is declared, to the writer.
+BSD_LOOPS = $(wildcard /usr/include/bsd/sys/queue.h /usr/include/bsd/sys/tree.h)
+CPPCHECK_FLAGS = --quiet --std=c11 --enable=style,warning,performance,portability --inline-suppr \
+	--error-exitcode=1 $(patsubst %,--suppress=%,missingIncludeSystem nullPointer variableScope unusedStructMember) \
+	$(patsubst %,--include=%,$(BSD_LOOPS)) -D_GNU_SOURCE
+
+stamps = $(patsubst %,$(OUT)/lint/%,$(1))
+
+.PHONY: lint
+lint: $(call stamps,$(SOURCES) $(HEADERS)) | $(NEED)lint ## clang-tidy, cppcheck, formatting, layers, lone headers, manuals, alert rules
+	$(Q)tests/check-includes
+	$(Q)$(if $(MANUALS),mandoc -Tlint -Wwarning $(MANUALS))
+	$(Q)promtool check rules docs/alerts.yml >/dev/null && promtool test rules tests/alerts-test.yml >/dev/null
+	$(Q)for f in $(SOURCES) $(HEADERS); do $(CLANG_FORMAT) --dry-run -Werror $$f 2>/dev/null || \
+		{ echo "$$f: not formatted (make format)"; bad=1; }; done; test -z "$$bad"
+
+$(OUT)/lint/%.c: %.c $(OUT)/obj/%.o .clang-tidy | $(NEED)lint
+	$(call say,LINT,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CLANG_TIDY) --quiet $< -- $(filter-out -fsanitize% -fno-sanitize%,$(call flags,$<)) >$@ 2>&1 || \
+		{ grep -v 'warnings generated' $@; rm $@; exit 1; }
+	$(Q)$(CPPCHECK) $(CPPCHECK_FLAGS) $(filter -I%,$(FLAGS_$(call folder,$<))) $<
+	$(Q)touch $@
+
+# A header must bring what it needs.
+$(OUT)/lint/%.h: %.h $(HEADERS) $(OUT)/include/atlock.h | $(NEED)test
+	$(call say,HEADER,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(call flags,$<) -fsyntax-only -x c $<
+	$(Q)touch $@
+
+.PHONY: format
+format: | $(NEED)lint ## rewrite the sources in the project's format
+	$(CLANG_FORMAT) -i $(SOURCES) $(HEADERS)

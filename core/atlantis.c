@@ -1,0 +1,252 @@
+#include "atlantis.h"
+
+#include <bsd/string.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "escape.h"
+#include "name.h"
+#include "why.h"
+
+#define OWNER_UNKNOWN "atlantis" /* of records so old that they do not say */
+#define TEXT_ROOM 512            /* of ATLOCK_META_BYTES, for keys besides the record */
+
+/* By number; Atlantis calls the sixth as the second in its keys. */
+static const char *const commands[ATLANTIS_COMMANDS] = {
+	"apply",    "plan",    "unlock", "policy_check", "approve_policies",
+	"autoplan", "version", "import", "state",        "cancel",
+};
+
+const char *atlantis_command_name(int64_t number)
+{
+	return number >= 0 && number < ATLANTIS_COMMANDS ? commands[number] : NULL;
+}
+
+int atlantis_command_number(const char *name)
+{
+	for (int i = 0; i < ATLANTIS_COMMANDS; i++)
+		if (strcmp(commands[i], name) == 0)
+			return i;
+	return -1;
+}
+
+int atlantis_path_clean(const char *path, char *out, size_t len)
+{
+	size_t used = 0;
+
+	while (*path != '\0') {
+		size_t n = strcspn(path, "/");
+
+		if (n == 2 && path[0] == '.' && path[1] == '.')
+			return -EINVAL;
+		if (n > 0 && !(n == 1 && path[0] == '.')) {
+			if (used + n + 2 > len)
+				return -ENAMETOOLONG;
+			if (used > 0)
+				out[used++] = '/';
+			memcpy(out + used, path, n);
+			used += n;
+		}
+		path += n + (path[n] == '/');
+	}
+	if (used == 0)
+		out[used++] = '.';
+	out[used] = '\0';
+	return 0;
+}
+
+void atlock_foreign_clear(struct atlock_foreign_record *record)
+{
+	free(record->key);
+	free(record->value);
+	free(record->text);
+	free(record->meta);
+	memset(record, 0, sizeof(*record));
+}
+
+int atlantis_no_memory(struct atlock_why *why)
+{
+	return why_set(why, -ENOMEM, ATLOCK_BACKEND_ERROR, "out of memory");
+}
+
+/* Where the lock is in the tree. */
+static int lock_path(const json_t *value, struct atlock_foreign_record *record, struct atlock_why *why)
+{
+	const char *dir = atlantis_string(value, "Project.Path");
+	struct atlock_parts parts = { .repo = "" };
+	struct atlock_name name;
+	int err = atlantis_path_clean(dir, parts.dir, sizeof(parts.dir));
+
+	if (err == -EINVAL)
+		return why_set(why, err, ATLOCK_INVALID_REQUEST, "the directory \"%.200s\" leaves the repository", dir);
+	if (err < 0 ||
+	    strlcpy(parts.repo, atlantis_string(value, "Project.RepoFullName"), sizeof(parts.repo)) >=
+		    sizeof(parts.repo) ||
+	    strlcpy(parts.workspace, atlantis_string(value, "Workspace"), sizeof(parts.workspace)) >=
+		    sizeof(parts.workspace) ||
+	    strlcpy(parts.project, atlantis_string(value, "Project.ProjectName"), sizeof(parts.project)) >=
+		    sizeof(parts.project))
+		return why_set(why, -ENAMETOOLONG, ATLOCK_INVALID_REQUEST, "its names are too long");
+	if (parts.workspace[0] == '\0')
+		return why_set(why, -EINVAL, ATLOCK_INVALID_REQUEST, "it names no workspace");
+	err = atlock_name_join(&parts, &name, why);
+	return err < 0 ? err : name_print_plain(&name, record->path, sizeof(record->path));
+}
+
+static int lock_holder(const json_t *value, struct atlock_foreign_record *record, struct atlock_why *why)
+{
+	const char *owner = atlantis_string(value, "User.Username");
+	int64_t num = atlantis_integer(value, "Pull.Num");
+	struct atlock_caller caller;
+
+	if (num < 1)
+		return why_set(why, -EINVAL, ATLOCK_INVALID_REQUEST, "it is of no pull request");
+	if (owner[0] == '\0')
+		owner = OWNER_UNKNOWN;
+	snprintf(record->who, sizeof(record->who), "pr:%" PRId64, num);
+	if (atlock_caller_init(&caller, owner, record->who, 0) < 0)
+		return why_set(why, -EINVAL, ATLOCK_INVALID_REQUEST,
+			       "its user name is longer than %d bytes or has control bytes", ATLOCK_OWNER_MAX);
+	strlcpy(record->owner, owner, sizeof(record->owner));
+	return 0;
+}
+
+/* The key that Atlantis would use today, and whether `found` is it, or the one of before 0.40. */
+static int lock_key(const json_t *value, const char *found, struct atlock_foreign_record *record)
+{
+	const char *project = atlantis_string(value, "Project.ProjectName");
+	int n = asprintf(&record->key, "%s/%s/%s/%s", atlantis_string(value, "Project.RepoFullName"),
+			 atlantis_string(value, "Project.Path"), atlantis_string(value, "Workspace"), project);
+	size_t three;
+
+	if (n < 0) {
+		record->key = NULL;
+		return -ENOMEM;
+	}
+	three = strlen(record->key) - strlen(project) - 1;
+	record->elsewhere = found != NULL && strcmp(found, record->key) != 0 &&
+			    !(strlen(found) == three && strncmp(found, record->key, three) == 0);
+	return 0;
+}
+
+/* A value that must be one line; what is not fit for one is left out, and still in the record itself. */
+void atlantis_line(FILE *out, const char *key, const char *value)
+{
+	for (const char *p = value; *p != '\0'; p++)
+		if ((unsigned char)*p < 0x20 || *p == 0x7f)
+			return;
+	if (value[0] != '\0' && strlen(value) < TEXT_ROOM / 2)
+		fprintf(out, "%s=%s\n", key, value);
+}
+
+int atlantis_value(const struct json_t *value, struct atlock_foreign_record *record)
+{
+	free(record->value);
+	record->value = atlantis_print(value);
+	return record->value == NULL ? -ENOMEM : 0;
+}
+
+/* The lines for a lock: what people look for by itself, and all of it in one key, so that nothing is lost. */
+static int record_text(const json_t *value, const char *time, struct atlock_foreign_record *record)
+{
+	FILE *out;
+	size_t len;
+
+	if (atlantis_value(value, record) < 0)
+		return -ENOMEM;
+	free(record->text);
+	record->text = NULL;
+	out = open_memstream(&record->text, &len);
+	if (out == NULL)
+		return -ENOMEM;
+	fputs("ttl=never\n", out);
+	atlantis_line(out, "time", time);
+	atlantis_line(out, "url", atlantis_string(value, "Pull.URL"));
+	fprintf(out, ATLANTIS_KEY "=%s\n", record->value);
+	return fclose(out) == 0 ? 0 : -ENOMEM;
+}
+
+/* A description can be longer than all that a lock may keep. Atlantis asks for it anew when it needs it. */
+static json_t *without_body(const json_t *value)
+{
+	json_t *copy = json_deep_copy(value);
+
+	json_object_del(json_object_get(copy, "Pull"), "Body");
+	return copy;
+}
+
+static int lock_text(const json_t *value, struct atlock_foreign_record *record, struct atlock_why *why)
+{
+	const char *time = atlantis_string(value, "Time");
+	int err = record_text(value, time, record);
+
+	if (err == 0 && strlen(record->value) + TEXT_ROOM > ATLOCK_META_BYTES) {
+		json_t *copy = without_body(value);
+
+		record->shortened = true;
+		err = copy == NULL ? -ENOMEM : record_text(copy, time, record);
+		json_decref(copy);
+	}
+	if (err < 0)
+		return atlantis_no_memory(why);
+	if (strlen(record->value) + TEXT_ROOM > ATLOCK_META_BYTES)
+		return why_set(why, -EMSGSIZE, ATLOCK_QUOTA, "it has %zu bytes, and a lock keeps %d",
+			       strlen(record->value), ATLOCK_META_BYTES - TEXT_ROOM);
+	return 0;
+}
+
+int atlantis_lock_record(const struct json_t *value, const char *found, struct atlock_foreign_record *record,
+			 struct atlock_why *why)
+{
+	int err = lock_path(value, record, why);
+
+	if (err == 0)
+		err = lock_holder(value, record, why);
+	if (err == 0 && lock_key(value, found, record) < 0)
+		err = atlantis_no_memory(why);
+	return err == 0 ? lock_text(value, record, why) : err;
+}
+
+int atlantis_global_record(const struct json_t *value, const char *found, struct atlock_foreign_record *record,
+			   struct atlock_why *why)
+{
+	int64_t number = atlantis_integer(value, "CommandName");
+	const char *command = atlantis_command_name(number);
+	time_t when = (time_t)atlantis_integer(value, "LockMetadata.UnixTime");
+	char time[32] = "";
+	struct tm tm;
+
+	if (command == NULL)
+		return why_set(why, -EINVAL, ATLOCK_INVALID_REQUEST, "there is no command with the number %" PRId64,
+			       number);
+	snprintf(record->path, sizeof(record->path), "global/%s", command);
+	strlcpy(record->who, OWNER_UNKNOWN, sizeof(record->who));
+	if (asprintf(&record->key, "%s/lock", strcmp(command, "autoplan") == 0 ? "plan" : command) < 0) {
+		record->key = NULL;
+		return atlantis_no_memory(why);
+	}
+	record->elsewhere = found != NULL && strcmp(found, record->key) != 0;
+	if (when != 0 && gmtime_r(&when, &tm) != NULL)
+		strftime(time, sizeof(time), "%Y-%m-%dT%H:%M:%SZ", &tm);
+	return record_text(value, time, record) < 0 ? atlantis_no_memory(why) : 0;
+}
+
+int atlantis_record(enum atlock_foreign_kind kind, const struct json_t *value, const char *found,
+		    struct atlock_foreign_record *record, struct atlock_why *why)
+{
+	static int (*const kinds[ATLOCK_FOREIGN_KINDS])(const struct json_t *, const char *,
+							struct atlock_foreign_record *, struct atlock_why *) = {
+		[ATLOCK_FOREIGN_LOCK] = atlantis_lock_record,
+		[ATLOCK_FOREIGN_PULL] = atlantis_pull_record,
+		[ATLOCK_FOREIGN_GLOBAL] = atlantis_global_record,
+	};
+
+	atlock_foreign_clear(record);
+	record->kind = kind;
+	return kinds[kind](value, found, record, why);
+}

@@ -1,0 +1,24 @@
+/*
+ * From child to child below a prefix whose keys are paths: everything below one is passed over with a single seek, so that
+ * a directory costs what `ls` prints and not what is stored under it. Private to core/.
+ */
+#ifndef CORE_BELOW_H
+#define CORE_BELOW_H
+
+#include "op.h"
+
+struct below {
+	struct record_key prefix; /* of the directory, with its '/' */
+	struct record_key from;   /* where to go on */
+	char component[ATLOCK_COMPONENT_MAX + 1];
+	bool directory;     /* the key goes on after the component: it is one of those below it */
+	struct slice key;   /* the first one of this child */
+	struct slice value; /* and its value */
+};
+
+void below_start(struct below *below, const struct record_key *prefix);
+
+/* The next child: 0 or 1 (no more). Whatever has both a key of its own and keys below it comes twice. */
+int below_next(struct op *op, struct below *below);
+
+#endif

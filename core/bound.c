@@ -1,0 +1,364 @@
+#include "bound.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "allow.h"
+#include "event.h"
+#include "grant.h"
+#include "held.h"
+#include "holder.h"
+#include "lock.h"
+#include "name.h"
+#include "rules.h"
+#include "watch.h"
+#include "why.h"
+
+/* Whose locks and tickets are to go. */
+struct leaving {
+	const char *owner; /* NULL: any */
+	const char *who;
+	const char *repo; /* NULL: any; else exactly this one */
+	bool closing;     /* refuse if one is another owner's than the caller's, who is no administrator */
+	bool by_start;    /* only those bound to the process that started then */
+	uint64_t start;
+	size_t released;
+};
+
+static bool in_repo(struct slice lock, const char *repo)
+{
+	struct atlock_parts parts;
+	struct atlock_name name;
+
+	if (repo == NULL)
+		return true;
+	name_from_key(&name, lock);
+	return atlock_name_split(&name, &parts) == 0 && strcmp(parts.repo, repo) == 0;
+}
+
+static bool may_leave(const struct op *op, const struct leaving *leaving, struct slice owner)
+{
+	return !leaving->closing || op->caller->admin || slice_equal(owner, slice_of(op->caller->owner));
+}
+
+static int leave_locks(struct op *op, struct leaving *leaving, struct slice owner, struct slice who)
+{
+	struct record_lock record;
+	struct slice lock;
+	uint64_t token = 0;
+	int rc;
+
+	while ((rc = table_held_next(op, owner, who, token, &token, &lock)) == 0) {
+		if (!in_repo(lock, leaving->repo))
+			continue;
+		rc = grant_settle(op, lock, &record);
+		if (rc < 0)
+			return rc;
+		/* Settling may have ended it, and given it to somebody else. */
+		if (rc == 1 || record.token != token || record.state == RECORD_DELAYED)
+			continue;
+		if (leaving->by_start && record.start != leaving->start)
+			continue;
+		if (!may_leave(op, leaving, record.owner))
+			return rules_refuse_held(op, lock, &record, -EPERM, ATLOCK_PERMISSION_DENIED,
+						 "only its owner or an administrator may close the pull request");
+		rc = leaving->closing ? allow_action(op, lock, POLICY_RELEASE) : 0;
+		if (rc == 0)
+			rc = lock_release(op, lock, &record, ATLOCK_EVENT_RELEASED);
+		if (rc < 0)
+			return rc;
+		leaving->released++;
+	}
+	return rc < 0 ? rc : 0;
+}
+
+static int leave_queue(struct op *op, struct slice lock, const struct ticket *ticket)
+{
+	int rc;
+
+	op_tell(op, &ticket->record, -ECANCELED, ATLOCK_CANCELLED, NULL);
+	rc = table_ticket_del(op, lock, ticket);
+	return rc == 0 ? event_ticket(op, ATLOCK_EVENT_CANCELLED, ATLOCK_CANCELLED, lock, ticket) : rc;
+}
+
+static int leave_queues(struct op *op, const struct leaving *leaving, struct slice owner, struct slice who)
+{
+	struct ticket ticket;
+	struct slice lock;
+	uint64_t number = 0;
+	uint8_t rank;
+	int rc;
+
+	while ((rc = table_wait_next(op, owner, who, number, &number, &rank, &lock)) == 0) {
+		if (!in_repo(lock, leaving->repo))
+			continue;
+		rc = table_ticket_get(op, lock, rank, number, &ticket);
+		if (rc != 0)
+			return rc < 0 ? rc : op_corrupt(op, lock, -EBADMSG);
+		if (leaving->by_start && ticket.record.start != leaving->start)
+			continue;
+		if (!may_leave(op, leaving, ticket.record.owner))
+			return why_set(op->why, -EPERM, ATLOCK_PERMISSION_DENIED,
+				       "%.*s@%.*s waits for a lock: only that owner or an administrator may close the "
+				       "pull request",
+				       (int)ticket.record.owner.len, (const char *)ticket.record.owner.data,
+				       (int)ticket.record.who.len, (const char *)ticket.record.who.data);
+		rc = ticket.record.deadline < op->now ? grant_time_out(op, lock, &ticket)
+						      : leave_queue(op, lock, &ticket);
+		if (rc < 0)
+			return rc;
+	}
+	return rc < 0 ? rc : 0;
+}
+
+/* Queues first: whoever leaves must not be handed one of the locks he leaves. */
+static int leave_all(struct op *op, struct leaving *leaving)
+{
+	struct slice who = slice_of(leaving->who);
+	static const enum record_table tables[] = { TABLE_WAITS, TABLE_HELD };
+	size_t i;
+	int rc;
+
+	leaving->released = 0;
+	for (i = 0; i < 2; i++) {
+		struct record_key from = record_key_of(tables[i], (struct slice){ NULL, 0 });
+		struct slice owner = slice_of(leaving->owner != NULL ? leaving->owner : "");
+
+		rc = leaving->owner != NULL ? 0 : held_owner_next(op, tables[i], &from, &owner);
+		while (rc == 0) {
+			rc = tables[i] == TABLE_WAITS ? leave_queues(op, leaving, owner, who)
+						      : leave_locks(op, leaving, owner, who);
+			if (rc == 0)
+				rc = leaving->owner != NULL ? 1 : held_owner_next(op, tables[i], &from, &owner);
+		}
+		if (rc < 0)
+			return rc;
+	}
+	return 0;
+}
+
+static int leave_in_txn(struct op *op)
+{
+	return leave_all(op, op->arg);
+}
+
+static int leave(struct atlock *al, const struct atlock_caller *caller, struct leaving *leaving, struct atlock_why *why)
+{
+	struct op op;
+
+	op_init(&op, al, caller, why);
+	op.call = METRICS_RELEASE;
+	op.arg = leaving;
+	return op_run(&op, leave_in_txn);
+}
+
+int bound_watch(struct atlock *al, const struct atlock_caller *caller, struct atlock_why *why)
+{
+	pid_t pid;
+	int rc;
+
+	if (al->watch == NULL || caller->bound_start == 0 || !holder_pid(caller->who, &pid))
+		return 0;
+	rc = watch_add(al->watch, pid, caller->bound_start);
+	if (rc == -ESRCH)
+		return why_set(why, -EINVAL, ATLOCK_INVALID_REQUEST, "@%s: that process is gone", caller->who);
+	if (rc < 0)
+		return why_set(
+			why, -EDQUOT, ATLOCK_QUOTA,
+			"@%s cannot be watched (%s): use another name, or raise the daemon's limit of open files",
+			caller->who, strerror(-rc));
+	return 0;
+}
+
+int bound_release(struct atlock *al, pid_t pid, uint64_t start)
+{
+	struct leaving leaving = { .by_start = true, .start = start };
+	char who[32];
+
+	(void)snprintf(who, sizeof(who), "pid:%jd", (intmax_t)pid);
+	leaving.who = who;
+	return leave(al, NULL, &leaving, NULL);
+}
+
+int atlock_release_holder(struct atlock *al, const struct atlock_caller *holder, size_t *released,
+			  struct atlock_why *why)
+{
+	struct leaving leaving = { .who = "" };
+	int rc;
+
+	if (al == NULL)
+		return why_set(why, -EINVAL, ATLOCK_INVALID_REQUEST, "no manager given");
+	rc = rules_caller(holder, why);
+	if (rc < 0)
+		return rc;
+	leaving.owner = holder->owner;
+	leaving.who = holder->who;
+	leaving.by_start = holder_kind(holder->who) == HOLDER_PROCESS;
+	leaving.start = holder->bound_start;
+	rc = leave(al, holder, &leaving, why);
+	if (rc == 0 && released != NULL)
+		*released = leaving.released;
+	return rc;
+}
+
+int atlock_release_pull(struct atlock *al, const struct atlock_caller *caller, const char *repo, uint64_t num,
+			size_t *released, struct atlock_why *why)
+{
+	struct leaving leaving = { .repo = repo };
+	char who[32];
+	int rc;
+
+	if (al == NULL || repo == NULL || repo[0] == '\0' || num == 0)
+		return why_set(why, -EINVAL, ATLOCK_INVALID_REQUEST,
+			       "a pull request is a repository and a number from 1");
+	rc = rules_caller(caller, why);
+	if (rc < 0)
+		return rc;
+	(void)snprintf(who, sizeof(who), "pr:%" PRIu64, num);
+	leaving.who = who;
+	leaving.owner = caller->admin ? NULL : caller->owner;
+	rc = leave(al, caller, &leaving, why);
+	if (rc == 0 && released != NULL)
+		*released = leaving.released;
+	return rc;
+}
+
+int bound_close_pull(struct op *op, const char *repo, uint64_t num, size_t *released)
+{
+	struct leaving leaving = { .repo = repo, .closing = true };
+	char who[32];
+	int rc;
+
+	(void)snprintf(who, sizeof(who), "pr:%" PRIu64, num);
+	leaving.who = who;
+	rc = leave_all(op, &leaving);
+	*released = leaving.released;
+	return rc;
+}
+
+/* --- After a restart --- */
+
+static bool slice_starts(struct slice text, const char *prefix)
+{
+	return text.len >= strlen(prefix) && memcmp(text.data, prefix, strlen(prefix)) == 0;
+}
+
+/* Calls that another host's manager can still answer are none of our business. */
+static bool is_elsewhere(const struct op *op, struct slice host)
+{
+	return store_shared(op->al->store) && !slice_equal(host, slice_of(op->al->host));
+}
+
+/*
+ * Open files died with the manager that had them, and processes with the boot they belong to. A process of this boot is
+ * watched from now on, or has gone meanwhile. A damaged record is left to whoever needs that lock: it must not keep the
+ * store from opening.
+ */
+static int recover_lock(struct op *op, struct slice lock)
+{
+	struct record_lock record;
+	int rc = table_lock_get(op, lock, &record);
+
+	if (rc != 0 || record.state == RECORD_DELAYED || is_elsewhere(op, record.host))
+		return rc < 0 && rc != -EIO ? rc : 0;
+	if (record.start != 0 && record.boot == op->al->boot) {
+		op_bound(op, record.who, record.start);
+		return 0;
+	}
+	rc = lock_release(op, lock, &record, ATLOCK_EVENT_RELEASED);
+	return rc < 0 ? rc : 0;
+}
+
+static int recover_ticket(struct op *op, struct slice lock, const struct ticket *ticket)
+{
+	const struct record_ticket *record = &ticket->record;
+	bool gone = record->park != 0 || slice_starts(record->who, "flock:") ||
+		    (slice_starts(record->who, "pid:") && record->boot != op->al->boot);
+	int rc;
+
+	if (is_elsewhere(op, record->host))
+		return 0;
+	if (!gone) {
+		op_bound(op, record->who, record->start);
+		return 0;
+	}
+	rc = table_ticket_del(op, lock, ticket);
+	return rc == 0 ? event_ticket(op, ATLOCK_EVENT_CANCELLED, ATLOCK_CANCELLED, lock, ticket) : rc;
+}
+
+static int recover_tickets(struct op *op)
+{
+	const unsigned char table = TABLE_WAITS;
+	struct record_key from = record_key_of(TABLE_WAITS, (struct slice){ NULL, 0 });
+	struct ticket ticket;
+	struct slice key;
+	struct slice value;
+	struct slice lock;
+	int rc;
+
+	while ((rc = store_next(op->txn, record_key_slice(&from), (struct slice){ &table, 1 }, &key, &value)) == 0) {
+		const unsigned char *place = value.data;
+
+		from = record_key_after(key);
+		if (key.len < 11 || value.len < 2)
+			continue;
+		lock = (struct slice){ place + 1, value.len - 1 };
+		rc = table_ticket_get(op, lock, place[0], record_number((const unsigned char *)key.data + key.len - 8),
+				      &ticket);
+		if (rc == 1 || rc == -EIO)
+			continue;
+		if (rc == 0)
+			rc = recover_ticket(op, lock, &ticket);
+		if (rc < 0)
+			return rc;
+	}
+	return rc < 0 ? rc : 0;
+}
+
+/* Everything that holders of one kind have, owner by owner: there may be a million others in between. */
+static int recover_kind(struct op *op, const char *kind)
+{
+	struct record_key owners = record_key_of(TABLE_HELD, (struct slice){ NULL, 0 });
+	struct slice owner = { NULL, 0 };
+	struct slice key;
+	struct slice lock;
+	int rc;
+
+	while ((rc = held_owner_next(op, TABLE_HELD, &owners, &owner)) == 0) {
+		struct record_key prefix = record_key_holder(TABLE_HELD, owner, slice_of(kind));
+		struct record_key from;
+
+		prefix.len--; /* without the NUL that ends a who */
+		from = prefix;
+		while ((rc = store_next(op->txn, record_key_slice(&from), record_key_slice(&prefix), &key, &lock)) ==
+		       0) {
+			rc = recover_lock(op, lock);
+			if (rc < 0)
+				return rc;
+			from = record_key_after(key);
+		}
+		if (rc < 0)
+			return rc;
+	}
+	return rc < 0 ? rc : 0;
+}
+
+/* Tickets before locks, so that no lock is handed to a call that is gone. */
+static int recover_in_txn(struct op *op)
+{
+	int rc = recover_tickets(op);
+
+	if (rc == 0)
+		rc = recover_kind(op, "flock:");
+	return rc == 0 ? recover_kind(op, "pid:") : rc;
+}
+
+int bound_recover(struct atlock *al)
+{
+	struct op op;
+
+	op_init(&op, al, NULL, NULL);
+	return op_run(&op, recover_in_txn);
+}

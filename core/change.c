@@ -1,0 +1,379 @@
+/* What a holder can do to a lock it has: renew, write, transfer, claim, chmod. */
+#include <errno.h>
+#include <string.h>
+
+#include "allow.h"
+#include "deadlock.h"
+#include "event.h"
+#include "grant.h"
+#include "holder.h"
+#include "limit.h"
+#include "lock.h"
+#include "rules.h"
+#include "shared.h"
+#include "users.h"
+#include "why.h"
+
+struct change {
+	struct slice lock;
+	struct record_lock old;
+	struct record_lock new;
+	const struct atlock_caller *to;
+	const struct text_change *text;
+	mode_t mode;
+	gid_t gid;
+	struct atlock_grant *out;
+};
+
+/*
+ * Loads a lock that the caller may change, and may do so by the policy (POLICY_ACTIONS: whatever that says). Taking it up is part
+ * of every change.
+ */
+static int change_begin(struct op *op, struct change *change, enum policy_action action)
+{
+	int rc;
+
+	change->lock = name_slice(op->request->name);
+	rc = grant_settle(op, change->lock, &change->old);
+	if (rc == 0)
+		rc = rules_meant(op, &change->old);
+	if (rc == 1)
+		return rules_refuse_free(op, change->lock);
+	if (rc == 0)
+		rc = rules_may_change(op, change->lock, &change->old,
+				      action == POLICY_TRANSFER ? POLICY_TRANSFER : POLICY_FORCE);
+	if (rc == 0 && action != POLICY_ACTIONS)
+		rc = allow_action(op, change->lock, action);
+	if (rc == 0)
+		rc = rules_version(op, &change->old);
+	change->new = change->old;
+	if (rc == 0 && change->old.state == RECORD_PENDING && rules_is_holder(op, &change->old, op->caller)) {
+		change->new.state = RECORD_ACQUIRED;
+		change->new.claim_by = 0;
+		change->new.renewed = op->now;
+		change->new.expires = change->new.ttl == ATLOCK_NEVER ? ATLOCK_NEVER : op->now + change->new.ttl;
+	}
+	return rc;
+}
+
+static int change_end(struct op *op, struct change *change, enum atlock_event_type type)
+{
+	int rc;
+
+	change->new.version++;
+	rc = table_lock_put(op, change->lock, &change->old, &change->new);
+	if (rc == 0)
+		rc = type == ATLOCK_EVENT_TRANSFERRED ? event_transferred(op, change->lock, &change->old, &change->new)
+						      : event_lock(op, type, change->lock, &change->new);
+	if (rc == 0 && change->out != NULL)
+		grant_fill(change->out, &change->new);
+	return rc;
+}
+
+static int change_run(struct atlock *al, const struct atlock_request *req, enum metrics_call call,
+		      struct change *change, op_fn *fn, struct atlock_why *why)
+{
+	struct op op;
+	int rc;
+
+	rc = rules_begin(&op, al, req, call, change, why);
+	if (rc < 0)
+		return rc;
+	/* Taking up what was granted is not limited. */
+	rc = call == METRICS_CLAIM ? 0 : limit_rate(al, req->caller, why);
+	return rc < 0 ? metrics_refused(al, call, rc, why) : op_run(&op, fn);
+}
+
+/* A new lease for `record`: from now, or with `add` on top of what is left. */
+static int lease_set(struct op *op, struct record_lock *record, int64_t ttl, bool add)
+{
+	int64_t lease = ttl != 0 ? ttl : record->ttl;
+	int64_t checked;
+	int rc;
+
+	if (add && ttl <= 0)
+		return why_set(op->why, -EINVAL, ATLOCK_INVALID_REQUEST,
+			       "a lease can only be extended by more than nothing");
+	record->renewed = op->now;
+	if (record->ttl == ATLOCK_NEVER && (add || ttl == 0))
+		return 0;
+	/* Both the step and what it leads to are held against max_ttl; the step first, so that the sums cannot overflow. */
+	rc = ttl != 0 ? rules_ttl(op->options, op->caller, ttl, &checked, op->why) : 0;
+	if (rc < 0)
+		return rc;
+	if (add && ttl != ATLOCK_NEVER) {
+		rc = rules_ttl(op->options, op->caller, record->expires + ttl - op->now, &checked, op->why);
+		if (rc < 0)
+			return rc;
+		record->ttl += ttl;
+		record->expires += ttl;
+		return 0;
+	}
+	/* Extended again and again, or under a larger max_ttl, the lease may have become longer than one may be asked for. */
+	if (lease != ATLOCK_NEVER && lease > op->options->max_ttl)
+		lease = op->options->max_ttl;
+	record->ttl = lease;
+	record->expires = lease == ATLOCK_NEVER ? ATLOCK_NEVER : op->now + lease;
+	return 0;
+}
+
+/* The same for the lock at hand. Its condition, if it has one, must be true for more time; less is always to be had. */
+static int change_lease(struct op *op, struct change *change, int64_t ttl, bool add)
+{
+	int rc = allow_lease(op, change->lock, ttl);
+
+	if (rc == 0)
+		rc = lease_set(op, &change->new, ttl, add);
+	if (rc == 0 && change->new.expires > change->old.expires)
+		rc = shared_guard(op, change->lock, &change->new);
+	return rc;
+}
+
+static int renew_in_txn(struct op *op)
+{
+	struct change *change = op->arg;
+	int rc = change_begin(op, change, POLICY_WRITE);
+
+	if (rc == 0)
+		rc = change_lease(op, change, op->request->ttl, op->request->add);
+	if (rc == 0) {
+		change->new.state = RECORD_ACQUIRED;
+		change->new.claim_by = 0;
+		rc = change_end(op, change, ATLOCK_EVENT_RENEWED);
+	}
+	return rc;
+}
+
+int atlock_renew(struct atlock *al, const struct atlock_request *req, struct atlock_grant *out, struct atlock_why *why)
+{
+	struct change change = { .out = out };
+
+	return change_run(al, req, METRICS_RENEW, &change, renew_in_txn, why);
+}
+
+/* Puts `to` in the holder's place. Tickets it had on this lock have got what they waited for. */
+static int holder_set(struct op *op, struct change *change, const struct atlock_caller *to)
+{
+	struct record_lock *new = &change->new;
+	int rc;
+
+	new->owner = slice_of(to->owner);
+	new->who = slice_of(to->who);
+	new->uid = to->uid;
+	new->gid = to->gid;
+	new->pid = (uint32_t)to->pid;
+	new->boot = op->al->boot;
+	/* A session that keeps the lock under another owner is still the same session. */
+	if (to->bound_start != 0 || !slice_equal(new->who, change->old.who))
+		new->start = to->bound_start;
+	new->state = RECORD_ACQUIRED;
+	new->claim_by = 0;
+	/* What ended the lock before does not end it any more: then a lease must. */
+	if (new->ttl == ATLOCK_NEVER && !op->caller->admin && rules_needs_lease(to)) {
+		new->ttl = op->options->default_ttl;
+		new->expires = op->now + new->ttl;
+	}
+	rc = shared_guard(op, change->lock, new);
+	if (rc == 0 && !slice_equal(new->owner, change->old.owner))
+		rc = limit_locks(op, new->owner);
+	if (rc < 0)
+		return rc;
+	op_bound(op, new->who, new->start);
+	new->version++;
+	rc = grant_drop_tickets(op, change->lock, new->owner, new->who, 0, ATLOCK_OK, new, NULL);
+	new->version--;
+	return rc < 0 ? rc : 0;
+}
+
+static int transfer_in_txn(struct op *op)
+{
+	struct change *change = op->arg;
+	int rc = change_begin(op, change, POLICY_TRANSFER);
+
+	if (rc < 0)
+		return rc;
+	if (rules_is_holder(op, &change->old, change->to))
+		return 0;
+	rc = holder_set(op, change, change->to);
+	if (rc == 0)
+		rc = change_end(op, change, ATLOCK_EVENT_TRANSFERRED);
+	if (rc == 0)
+		rc = deadlock_refuse(op, change->lock, change->new.owner, change->new.who);
+	return rc;
+}
+
+int atlock_transfer(struct atlock *al, const struct atlock_request *req, const struct atlock_caller *to,
+		    struct atlock_why *why)
+{
+	struct change change = { .to = to };
+	int rc = rules_caller(to, why);
+
+	if (rc < 0)
+		return metrics_refused(al, METRICS_TRANSFER, rc, why);
+	return change_run(al, req, METRICS_TRANSFER, &change, transfer_in_txn, why);
+}
+
+/* owner= or who= alone leaves the other as it is, unless it would then be a holder that nothing ends. */
+static int write_holder(struct op *op, struct change *change)
+{
+	const struct text_change *text = change->text;
+	struct atlock_caller to = *change->to;
+	enum holder_kind kind;
+	int rc;
+
+	if (text->owner[0] == '\0') {
+		memcpy(to.owner, change->old.owner.data, change->old.owner.len);
+		to.owner[change->old.owner.len] = '\0';
+		to.uid = change->old.uid;
+		to.gid = change->old.gid;
+	}
+	if (text->who[0] == '\0') {
+		memcpy(to.who, change->old.who.data, change->old.who.len);
+		to.who[change->old.who.len] = '\0';
+	}
+	if (rules_is_holder(op, &change->old, &to))
+		return change_end(op, change, ATLOCK_EVENT_CHANGED);
+	kind = holder_kind(to.who);
+	if (kind == HOLDER_PROCESS || kind == HOLDER_FLOCK || kind == HOLDER_SESSION)
+		return why_set(op->why, -EINVAL, ATLOCK_INVALID_REQUEST,
+			       "a session, process or open file of its owner's holds the lock: give who= as well");
+	rc = holder_set(op, change, &to);
+	if (rc == 0)
+		rc = change_end(op, change, ATLOCK_EVENT_TRANSFERRED);
+	if (rc == 0)
+		rc = deadlock_refuse(op, change->lock, change->new.owner, change->new.who);
+	return rc;
+}
+
+static int write_in_txn(struct op *op)
+{
+	struct change *change = op->arg;
+	const struct text_change *text = change->text;
+	int rc = change_begin(op, change, change->to != NULL ? POLICY_TRANSFER : POLICY_WRITE);
+
+	if (rc == 0 && (text->ttl != 0 || text->renew != 0))
+		rc = why_line(op->why,
+			      change_lease(op, change, text->ttl != 0 ? text->ttl : text->renew, text->renew != 0),
+			      text->lease_line);
+	if (rc == 0)
+		rc = lock_text_put(op, change->lock, text, op->request->replace);
+	if (rc < 0)
+		return rc;
+	if (text->priority >= 0) {
+		rc = allow_priority(op, change->lock, (enum atlock_priority)text->priority);
+		if (rc < 0)
+			return rc;
+		change->new.priority = (uint8_t)text->priority;
+	}
+	return change->to != NULL ? write_holder(op, change) : change_end(op, change, ATLOCK_EVENT_CHANGED);
+}
+
+/* Whom owner= and who= name. A process or a session cannot be handed a lock by name: nothing would end it. */
+static int write_target(struct atlock *al, const struct text_change *text, struct atlock_caller *to,
+			struct atlock_why *why)
+{
+	int rc;
+
+	memset(to, 0, sizeof(*to));
+	if (text->who[0] != '\0') {
+		enum holder_kind kind = holder_kind(text->who);
+
+		if (kind != HOLDER_PLAIN && kind != HOLDER_PULL)
+			return why_set(why, -EINVAL, ATLOCK_INVALID_REQUEST,
+				       "who=%s cannot be set: use a plain name or pr:N", text->who);
+		memcpy(to->who, text->who, sizeof(to->who));
+	}
+	if (text->owner[0] == '\0')
+		return 0;
+	memcpy(to->owner, text->owner, sizeof(to->owner));
+	rc = users_find(manager_users(al), text->owner, &to->uid, &to->gid);
+	if (rc == 1)
+		return why_set(why, -EINVAL, ATLOCK_INVALID_REQUEST, "there is no user %s", text->owner);
+	return rc < 0 ? why_set(why, rc, ATLOCK_BACKEND_ERROR, "the user data base does not answer: try again") : 0;
+}
+
+int atlock_write(struct atlock *al, const struct atlock_request *req, struct atlock_why *why)
+{
+	struct change change = { .to = NULL };
+	struct text_change text = { .ttl = 0 };
+	struct atlock_caller to;
+	int rc;
+
+	if (al == NULL || req == NULL)
+		return why_set(why, -EINVAL, ATLOCK_INVALID_REQUEST, "no manager or request given");
+	rc = rules_request(req, why);
+	if (rc == 0)
+		rc = text_parse(req->text, req->text_len, &text, why);
+	if (rc < 0)
+		return metrics_refused(al, METRICS_WRITE, rc, why);
+	if (text.owner[0] != '\0' || text.who[0] != '\0') {
+		rc = write_target(al, &text, &to, why);
+		change.to = &to;
+	}
+	change.text = &text;
+	if (rc == 0)
+		rc = change_run(al, req, METRICS_WRITE, &change, write_in_txn, why);
+	else
+		(void)metrics_refused(al, METRICS_WRITE, rc, why);
+	text_change_free(&text);
+	return rc;
+}
+
+static int chmod_in_txn(struct op *op)
+{
+	struct change *change = op->arg;
+	int rc = change_begin(op, change, POLICY_WRITE);
+
+	if (rc < 0)
+		return rc;
+	change->new.mode = (uint16_t)change->mode;
+	return change_end(op, change, ATLOCK_EVENT_CHANGED);
+}
+
+int atlock_chmod(struct atlock *al, const struct atlock_request *req, mode_t mode, struct atlock_why *why)
+{
+	struct change change = { .mode = mode };
+
+	if (mode & ~(mode_t)0777)
+		return metrics_refused(al, METRICS_CHMOD,
+				       why_set(why, -EINVAL, ATLOCK_INVALID_REQUEST, "a lock has permission bits only"),
+				       why);
+	return change_run(al, req, METRICS_CHMOD, &change, chmod_in_txn, why);
+}
+
+static int chgrp_in_txn(struct op *op)
+{
+	struct change *change = op->arg;
+	int rc = change_begin(op, change, POLICY_WRITE);
+
+	if (rc < 0)
+		return rc;
+	change->new.gid = change->gid;
+	return change_end(op, change, ATLOCK_EVENT_CHANGED);
+}
+
+int atlock_chgrp(struct atlock *al, const struct atlock_request *req, gid_t gid, struct atlock_why *why)
+{
+	struct change change = { .gid = gid };
+
+	return change_run(al, req, METRICS_CHMOD, &change, chgrp_in_txn, why);
+}
+
+static int claim_in_txn(struct op *op)
+{
+	struct change *change = op->arg;
+	int rc = change_begin(op, change, POLICY_ACTIONS);
+
+	if (rc < 0)
+		return rc;
+	if (change->old.state != RECORD_PENDING || change->new.state == RECORD_PENDING)
+		return 1;
+	return change_end(op, change, ATLOCK_EVENT_CLAIMED);
+}
+
+int atlock_claim(struct atlock *al, const struct atlock_request *req, struct atlock_why *why)
+{
+	struct change change = { .out = NULL };
+
+	return change_run(al, req, METRICS_CLAIM, &change, claim_in_txn, why);
+}

@@ -1,0 +1,56 @@
+#include "clock.h"
+
+#define DRIFT_SHOWN INT64_C(10000000)
+
+void clock_start(struct clock *clock, struct store *store, int64_t last, int64_t offset)
+{
+	struct store_time time;
+
+	store_now(store, &time);
+	clock->store = store;
+	clock->steady = time.steady;
+	clock->base = time.wall - offset;
+	/* A wall clock that went back while nobody looked must not give leases their time again. */
+	if (clock->base < last)
+		clock->base = last;
+	if (store_shared(store))
+		clock->base = time.steady;
+	atomic_store(&clock->offset, time.wall - clock->base);
+}
+
+int64_t clock_now(const struct clock *clock)
+{
+	int64_t now;
+	int64_t wall;
+
+	clock_read(clock, &now, &wall);
+	return now;
+}
+
+void clock_read(const struct clock *clock, int64_t *now, int64_t *wall)
+{
+	struct store_time time;
+
+	store_now(clock->store, &time);
+	*now = clock->base + (time.steady - clock->steady);
+	*wall = time.wall;
+}
+
+int64_t clock_shown(struct clock *clock, int64_t now, int64_t wall)
+{
+	int64_t shown = atomic_load_explicit(&clock->offset, memory_order_relaxed);
+
+	if (wall - now - shown <= DRIFT_SHOWN && wall - now - shown >= -DRIFT_SHOWN)
+		return shown;
+	atomic_store_explicit(&clock->offset, wall - now, memory_order_relaxed);
+	return wall - now;
+}
+
+int64_t clock_offset(struct clock *clock)
+{
+	int64_t now;
+	int64_t wall;
+
+	clock_read(clock, &now, &wall);
+	return clock_shown(clock, now, wall);
+}

@@ -1,0 +1,39 @@
+/*
+ * The options in force. They are an immutable snapshot behind an atomic pointer, so readers take no lock; a change replaces it.
+ * What is changed while running is kept in the store, one record an option, and holds again at the next open, unless the
+ * option is given there. Private to core/.
+ *
+ *	config_start(al, options)	the options as given; enough to open the store
+ *	config_resume(al, why)		with what the store remembers
+ *	config_free(al)
+ */
+#ifndef CORE_CONFIG_H
+#define CORE_CONFIG_H
+
+#include "manager.h"
+#include "policy.h"
+
+/* Stays valid until config_free(). */
+struct config {
+	struct atlock_options options;
+	struct policy *policy; /* NULL: none; the same in several until it is read again */
+	struct config *older;  /* kept for readers that still look at it */
+};
+
+const struct config *config_now(struct atlock *al);
+
+int config_start(struct atlock *al, const struct atlock_options *options);
+
+/* -EINVAL if what is given and what is kept do not go together. */
+int config_resume(struct atlock *al, struct atlock_why *why);
+
+void config_free(struct atlock *al);
+
+/* options.c: whether an option was given by atlock_option_set(), and whether it can be changed after the open only. */
+bool option_is_given(const struct atlock_options *options, const char *name);
+bool option_is_fixed(const char *name);
+
+/* Whether only root may change it. */
+bool option_is_root(const char *name);
+
+#endif

@@ -1,0 +1,213 @@
+/* From a key to its path, and what a lock has to do with the directory it is in. */
+#include "dir.h"
+
+#include <endian.h>
+#include <errno.h>
+#include <string.h>
+
+#include "name.h"
+#include "table.h"
+#include "why.h"
+
+#define ROOT_MODE 0777
+
+static const char root[] = "custom";
+static const char elided[] = "/-";
+
+static bool is_custom(struct slice lock)
+{
+	return lock.len >= 1 + sizeof(uint64_t) && *(const unsigned char *)lock.data == NAME_TREE_CUSTOM;
+}
+
+/* Directory and name in a key of custom/. */
+static uint64_t key_split(struct slice lock, struct slice *leaf)
+{
+	const unsigned char *key = lock.data;
+	size_t head = 1 + sizeof(uint64_t);
+
+	*leaf = (struct slice){ key + head, lock.len - head };
+	return record_number(key + 1);
+}
+
+void dir_key(struct atlock_name *out, uint64_t dir, struct slice name)
+{
+	size_t room = sizeof(out->key) - 1 - sizeof(dir);
+	size_t len = name.len < room ? name.len : room;
+	uint64_t big = htobe64(dir);
+
+	out->key[0] = NAME_TREE_CUSTOM;
+	memcpy(out->key + 1, &big, sizeof(big));
+	memcpy(out->key + 1 + sizeof(big), name.data, len);
+	out->len = (uint16_t)(1 + sizeof(big) + len);
+	out->who[0] = '\0';
+}
+
+/* custom/ before anything about it was changed: as old as the store. */
+static int root_default(struct op *op, struct record_dir *out)
+{
+	struct record_key key = record_key_meta("format");
+	struct record_format format;
+	int rc = op_get(op, RECORD_FORMAT_INFO, &key, &format);
+
+	if (rc < 0)
+		return rc;
+	*out = (struct record_dir){ .mode = ROOT_MODE };
+	out->atime = out->mtime = out->ctime = rc == 0 ? (int64_t)format.created : op->wall;
+	return 0;
+}
+
+int dir_load(struct op *op, uint64_t id, struct record_dir *out)
+{
+	struct record_key key = record_key_number(TABLE_DIR, id);
+	int rc = op_get(op, RECORD_DIR, &key, out);
+
+	if (rc == 1 && id == 0)
+		return root_default(op, out);
+	if (rc == 0 && id != 0 && out->name.len == 0)
+		return op_corrupt(op, record_key_slice(&key), -EBADMSG);
+	return rc;
+}
+
+int dir_entry(struct op *op, uint64_t parent, struct slice name, uint64_t *id)
+{
+	struct record_key key = record_key_entry(parent, name);
+	struct slice value;
+	int rc = store_get(op->txn, record_key_slice(&key), &value);
+
+	if (rc != 0)
+		return rc;
+	if (value.len != sizeof(*id))
+		return op_corrupt(op, record_key_slice(&key), -EBADMSG);
+	*id = record_number(value.data);
+	return 0;
+}
+
+/* A path is written from its end: `at` is where it begins so far, and nothing may go below `floor`. */
+struct path {
+	char *out;
+	size_t at;
+	size_t floor;
+};
+
+static bool path_prepend(struct path *path, struct slice name)
+{
+	if (path->at - path->floor < name.len + 1)
+		return false;
+	path->at -= name.len;
+	memcpy(path->out + path->at, name.data, name.len);
+	path->out[--path->at] = '/';
+	return true;
+}
+
+/* Prepends every directory from `dir` upwards. Names are not empty, so that even a damaged loop of parents ends. */
+static int path_climb(struct op *op, struct path *path, uint64_t dir, bool whole)
+{
+	struct record_dir record;
+	int rc;
+
+	while (dir != 0) {
+		rc = dir_load(op, dir, &record);
+		if (rc < 0)
+			return rc;
+		if (rc == 1 && whole)
+			return -ENOENT;
+		if (rc == 1)
+			record = (struct record_dir){ .name = slice_of("?") };
+		if (!path_prepend(path, record.name))
+			return -ERANGE;
+		dir = record.parent;
+	}
+	return 0;
+}
+
+static int path_custom(struct op *op, struct slice lock, bool whole, char *out, size_t len)
+{
+	size_t head = strlen(root);
+	size_t reserve = whole ? 0 : strlen(elided);
+	struct path path = { out, len - 1, head + reserve };
+	struct slice leaf;
+	uint64_t dir = key_split(lock, &leaf);
+	int rc;
+
+	if (len <= path.floor)
+		return -ERANGE;
+	out[path.at] = '\0';
+	if (leaf.len > 0 && !path_prepend(&path, leaf))
+		return -ERANGE;
+	rc = path_climb(op, &path, dir, whole);
+	if (rc == -ERANGE && !whole) {
+		path.at -= reserve;
+		memcpy(out + path.at, elided, reserve);
+		rc = 0;
+	}
+	if (rc < 0)
+		return rc;
+	memcpy(out, root, head);
+	memmove(out + head, out + path.at, len - path.at);
+	return (int)(head + len - path.at - 1);
+}
+
+static int path_plain(struct slice lock, char *out, size_t len)
+{
+	struct atlock_name name;
+	int rc;
+
+	name_from_key(&name, lock);
+	rc = name_print_plain(&name, out, len);
+	return rc < 0 ? rc : (int)strlen(out);
+}
+
+int dir_path(struct op *op, struct slice lock, char *out, size_t len)
+{
+	return is_custom(lock) ? path_custom(op, lock, false, out, len) : path_plain(lock, out, len);
+}
+
+int dir_path_whole(struct op *op, struct slice lock, char *out, size_t len)
+{
+	return is_custom(lock) ? path_custom(op, lock, true, out, len) : path_plain(lock, out, len);
+}
+
+int dir_check(struct op *op, struct slice lock)
+{
+	char path[ATLOCK_PATH_MAX];
+	struct record_dir record;
+	struct slice leaf;
+	uint64_t dir;
+	uint64_t id;
+	int rc;
+
+	if (!is_custom(lock))
+		return 0;
+	dir = key_split(lock, &leaf);
+	rc = dir == 0 ? 0 : dir_load(op, dir, &record);
+	if (rc == 1)
+		return why_set(op->why, -ENOENT, ATLOCK_LOCK_NOT_FOUND,
+			       "the directory of \"%.*s\" is not there: make it first", (int)leaf.len,
+			       (const char *)leaf.data);
+	if (rc == 0)
+		rc = dir_entry(op, dir, leaf, &id);
+	if (rc != 0)
+		return rc < 0 ? rc : 0;
+	if (op->why != NULL && dir_path(op, lock, path, sizeof(path)) >= 0)
+		why_set(op->why, -EISDIR, ATLOCK_INVALID_REQUEST, "%s is a directory: a lock needs another name", path);
+	return -EISDIR;
+}
+
+int dir_touch(struct op *op, struct slice lock)
+{
+	struct record_dir record;
+	struct record_key key;
+	struct slice leaf;
+	uint64_t dir;
+	int rc;
+
+	if (!is_custom(lock))
+		return 0;
+	dir = key_split(lock, &leaf);
+	rc = dir_load(op, dir, &record);
+	if (rc != 0)
+		return rc < 0 ? rc : 0;
+	record.mtime = record.ctime = op->wall;
+	key = record_key_number(TABLE_DIR, dir);
+	return op_put(op, RECORD_DIR, &key, &record);
+}

@@ -1,0 +1,177 @@
+/* Directories of custom/ as atlock.h shows them: one by its id or its name, and what is in one. */
+#include <errno.h>
+#include <string.h>
+
+#include "dir.h"
+#include "held.h"
+#include "view.h"
+#include "why.h"
+
+struct dir_read {
+	uint64_t id; /* of the directory, or of the one that `name` is in */
+	struct slice name;
+	struct atlock_dir *out;
+	atlock_dir_fn *fn;
+	void *arg;
+};
+
+void dir_fill(struct atlock_dir *out, uint64_t id, const struct record_dir *record)
+{
+	*out = (struct atlock_dir){
+		.id = id,
+		.parent = record->parent,
+		.uid = record->uid,
+		.gid = record->gid,
+		.mode = record->mode,
+		.atime = record->atime,
+		.mtime = record->mtime,
+		.ctime = record->ctime,
+		.subdirs = record->children,
+	};
+	if (record->name.len > 0 && record->name.len < sizeof(out->name))
+		memcpy(out->name, record->name.data, record->name.len);
+}
+
+static int dir_read(struct op *op, uint64_t id, struct atlock_dir *out)
+{
+	struct record_dir record;
+	int rc = dir_load(op, id, &record);
+
+	if (rc == 0)
+		dir_fill(out, id, &record);
+	return rc == 1 ? -ENOENT : rc;
+}
+
+static int get_in_txn(struct op *op)
+{
+	const struct dir_read *read = op->arg;
+
+	return dir_read(op, read->id, read->out);
+}
+
+int atlock_dir_get(struct atlock *al, uint64_t id, struct atlock_dir *out)
+{
+	struct dir_read read = { .id = id, .out = out };
+	struct op op;
+
+	if (al == NULL || out == NULL)
+		return -EINVAL;
+	op_init(&op, al, NULL, NULL);
+	op.arg = &read;
+	return op_view(&op, get_in_txn);
+}
+
+static int find_in_txn(struct op *op)
+{
+	const struct dir_read *read = op->arg;
+	uint64_t id;
+	int rc = dir_entry(op, read->id, read->name, &id);
+
+	if (rc != 0)
+		return rc == 1 ? -ENOENT : rc;
+	return dir_read(op, id, read->out);
+}
+
+int atlock_dir_find(struct atlock *al, uint64_t parent, const char *name, struct atlock_dir *out)
+{
+	struct dir_read read = { .id = parent, .out = out };
+	struct op op;
+	int rc;
+
+	if (al == NULL || out == NULL)
+		return -EINVAL;
+	rc = atlock_component_check(name, NULL);
+	if (rc < 0)
+		return rc;
+	read.name = slice_of(name);
+	op_init(&op, al, NULL, NULL);
+	op.arg = &read;
+	return op_view(&op, find_in_txn);
+}
+
+/* Both return 0, 1 if the caller has had enough, or a negative errno. */
+static int list_dirs(struct op *op, const struct dir_read *read)
+{
+	struct record_key prefix = record_key_number(TABLE_ENTRY, read->id);
+	struct record_key from = prefix;
+	struct atlock_dir dir;
+	struct slice key;
+	struct slice value;
+	int rc;
+
+	while ((rc = store_next(op->txn, record_key_slice(&from), record_key_slice(&prefix), &key, &value)) == 0) {
+		rc = value.len == sizeof(dir.id) ? dir_read(op, record_number(value.data), &dir) : -ENOENT;
+		if (rc == -ENOENT)
+			rc = op_corrupt(op, key, -EBADMSG);
+		if (rc < 0)
+			return rc;
+		if (read->fn(read->arg, &dir, NULL) != 0)
+			return 1;
+		from = record_key_after(key);
+	}
+	return rc < 0 ? rc : 0;
+}
+
+static int list_lock(struct op *op, const struct dir_read *read, struct slice lock, const struct record_lock *record)
+{
+	struct atlock_view view;
+	int rc = view_make(op, lock, record, &view);
+
+	if (rc < 0)
+		return rc;
+	rc = read->fn(read->arg, NULL, &view) != 0;
+	atlock_view_clear(&view);
+	return rc;
+}
+
+static int list_locks(struct op *op, const struct dir_read *read)
+{
+	struct atlock_name within;
+	struct record_key prefix;
+	struct record_key from;
+	struct record_lock record;
+	struct slice key;
+	struct slice value;
+	int rc;
+
+	dir_key(&within, read->id, slice_of(""));
+	from = prefix = record_key_of(TABLE_LOCK, name_slice(&within));
+	while ((rc = store_next(op->txn, record_key_slice(&from), record_key_slice(&prefix), &key, &value)) == 0) {
+		rc = record_decode(RECORD_LOCK, value, &record);
+		if (rc < 0)
+			return op_corrupt(op, key, rc);
+		if (held_now(op, &record))
+			rc = list_lock(op, read, (struct slice){ (const char *)key.data + 1, key.len - 1 }, &record);
+		if (rc != 0)
+			return rc;
+		from = record_key_after(key);
+	}
+	return rc < 0 ? rc : 0;
+}
+
+static int list_in_txn(struct op *op)
+{
+	const struct dir_read *read = op->arg;
+	struct record_dir record;
+	int rc = dir_load(op, read->id, &record);
+
+	if (rc == 1)
+		return -ENOENT;
+	if (rc == 0)
+		rc = list_dirs(op, read);
+	if (rc == 0)
+		rc = list_locks(op, read);
+	return rc < 0 ? rc : 0;
+}
+
+int atlock_dir_list(struct atlock *al, uint64_t dir, atlock_dir_fn *fn, void *arg)
+{
+	struct dir_read read = { .id = dir, .fn = fn, .arg = arg };
+	struct op op;
+
+	if (al == NULL || fn == NULL)
+		return -EINVAL;
+	op_init(&op, al, NULL, NULL);
+	op.arg = &read;
+	return op_view(&op, list_in_txn);
+}

@@ -1,0 +1,86 @@
+#include "disable.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "event.h"
+#include "grant.h"
+#include "lock.h"
+#include "seal.h"
+
+#define DISABLE_OWNER "root"
+#define DISABLE_LOCK "gapply" /* the key of global/apply */
+#define DISABLE_TEXT "reason=applies are disabled by the option disable_apply\n"
+
+bool disable_apply_holds(const struct record_lock *record)
+{
+	return slice_equal(record->who, slice_of(DISABLE_WHO)) && slice_equal(record->owner, slice_of(DISABLE_OWNER));
+}
+
+/* Whoever had it loses it, as when an administrator removes it; those who wait go on waiting. */
+static int disable_take(struct op *op, struct slice lock, const struct record_lock *old)
+{
+	struct record_key text = record_key_of(TABLE_TEXT, lock);
+	struct record_lock record = {
+		.state = RECORD_ACQUIRED,
+		.priority = ATLOCK_NORMAL,
+		.mode = 0644,
+		.pid = (uint32_t)getpid(),
+		.boot = op->al->boot,
+		.ttl = ATLOCK_NEVER,
+		.owner = slice_of(DISABLE_OWNER),
+		.who = slice_of(DISABLE_WHO),
+		.host = slice_of(op->al->host),
+	};
+	int rc = old != NULL && old->state != RECORD_DELAYED ? event_lock(op, ATLOCK_EVENT_FORCED, lock, old) : 0;
+
+	if (rc == 0)
+		rc = grant_write(op, lock, old, &record);
+	if (rc == 0)
+		rc = seal_put(op, &text, slice_of(DISABLE_TEXT));
+	return rc == 0 ? event_lock(op, ATLOCK_EVENT_ACQUIRED, lock, &record) : rc;
+}
+
+/* Another host of a shared store has an option of its own. */
+static int disable_release(struct op *op, struct slice lock, const struct record_lock *record)
+{
+	int rc;
+
+	if (store_shared(op->al->store) && !slice_equal(record->host, slice_of(op->al->host)))
+		return 0;
+	rc = lock_release(op, lock, record, ATLOCK_EVENT_RELEASED);
+	return rc < 0 ? rc : 0;
+}
+
+int disable_apply_set(struct op *op, bool on)
+{
+	struct slice lock = slice_of(DISABLE_LOCK);
+	struct record_lock record;
+	int rc = table_lock_get(op, lock, &record);
+	bool held = rc == 0 && disable_apply_holds(&record);
+
+	if (rc < 0 || held == on)
+		return rc < 0 ? rc : 0;
+	if (!on)
+		return disable_release(op, lock, &record);
+	rc = grant_settle(op, lock, &record);
+	return rc < 0 ? rc : disable_take(op, lock, rc == 0 ? &record : NULL);
+}
+
+/* Without the option, a damaged record is left to whoever needs that lock: it must not keep the store from opening. */
+static int open_in_txn(struct op *op)
+{
+	bool on = op->options->disable_apply != 0;
+	int rc = disable_apply_set(op, on);
+
+	return rc == -EIO && !on ? 0 : rc;
+}
+
+int disable_apply_open(struct atlock *al)
+{
+	struct op op;
+
+	op_init(&op, al, NULL, NULL);
+	return op_run(&op, open_in_txn);
+}

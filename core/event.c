@@ -1,0 +1,240 @@
+#include "event.h"
+
+#include <bsd/string.h>
+#include <errno.h>
+#include <string.h>
+
+#include "dir.h"
+#include "event_day.h"
+
+/*
+ * Removes the two oldest events. A release must go through on a full store, and its event takes room before the pages of
+ * the lock it removes come free.
+ */
+static int event_make_room(struct op *op)
+{
+	struct record_key key;
+	uint64_t oldest;
+	int rc = 0;
+	int i;
+
+	for (i = 0; i < 2 && rc == 0; i++) {
+		rc = event_first(op, 0, &oldest);
+		if (rc != 0)
+			break;
+		key = record_key_event(op->al->chain, oldest);
+		rc = store_del(op->txn, record_key_slice(&key));
+	}
+	return rc < 0 ? rc : 0;
+}
+
+static void event_sign(const struct op *op, struct record_event *event)
+{
+	const struct atlock_caller *caller = op->caller;
+
+	event->wall = op->wall;
+	event->host = slice_of(op->al->host);
+	if (caller == NULL)
+		return;
+	event->actor = slice_of(caller->owner);
+	event->actor_uid = caller->uid;
+	event->actor_pid = (uint64_t)caller->pid;
+	event->session = (uint64_t)caller->session;
+	event->comm = slice_of(caller->comm);
+}
+
+/* Appends to the chain: the line carries the hash of the one before it, the tail the hash of this one. */
+static int event_append(struct op *op, struct record_event *event)
+{
+	unsigned char buf[RECORD_MAX];
+	char line[EVENT_LINE_MAX];
+	struct store_room room;
+	struct record_key key;
+	size_t line_len;
+	int len;
+	int rc;
+
+	store_room(op->al->store, &room);
+	rc = room.low ? event_make_room(op) : 0;
+	if (rc == 0)
+		rc = op_tail(op);
+	event_sign(op, event);
+	if (rc == 0)
+		rc = event_day_begin(op, event->wall);
+	if (rc < 0)
+		return rc;
+	event->prev = op->tail.hash;
+	event->offset = op->tail.size;
+	len = record_encode(RECORD_EVENT, event, buf);
+	if (len < 0)
+		return len;
+	key = record_key_event(op->al->chain, op->tail.seq + 1);
+	rc = store_put(op->txn, record_key_slice(&key), (struct slice){ buf, (size_t)len });
+	if (rc < 0)
+		return rc;
+	line_len = event_line(event, op->tail.seq + 1, line);
+	sha256(line, line_len, op->tail_hash);
+	op->tail.seq++;
+	op->tail.size += line_len + EVENT_LINE_END;
+	op->tail_dirty = true;
+	op_mark(op, MARK_EVENT, event->type, 0);
+	return 0;
+}
+
+static int event_about(struct op *op, struct record_event event, struct slice lock)
+{
+	char path[ATLOCK_PATH_MAX];
+	int len = dir_path(op, lock, path, sizeof(path));
+
+	if (len < 0)
+		return len;
+	event.lock = (struct slice){ path, (size_t)len };
+	return event_append(op, &event);
+}
+
+static bool type_ends_grant(enum atlock_event_type type)
+{
+	return type == ATLOCK_EVENT_RELEASED || type == ATLOCK_EVENT_FORCED || type == ATLOCK_EVENT_EXPIRED ||
+	       type == ATLOCK_EVENT_UNCLAIMED;
+}
+
+/* Times as they were shown while the lock was held. */
+static int released_encode(struct op *op, const struct record_lock *record, unsigned char out[RECORD_MAX])
+{
+	struct record_released released = {
+		.priority = record->priority,
+		.id_random = record->id_random,
+		.id_time = record->id_time,
+		.acquired = record->acquired + clock_shown(&op->al->clock, op->now, op->wall),
+		.renewed = record->renewed - record->acquired,
+		.expires = record->expires == ATLOCK_NEVER ? ATLOCK_NEVER : record->expires - record->acquired,
+		.ttl = record->ttl,
+		.version = record->version,
+		.uid = record->uid,
+		.pid = record->pid,
+		.host = record->host,
+	};
+
+	return record_encode(RECORD_RELEASED, &released, out);
+}
+
+int event_lock(struct op *op, enum atlock_event_type type, struct slice lock, const struct record_lock *record)
+{
+	unsigned char released[RECORD_MAX];
+	struct record_event event = {
+		.type = (uint8_t)type,
+		.token = record->token,
+		.ticket = record->ticket,
+		.owner = record->owner,
+		.who = record->who,
+	};
+	int len;
+
+	if (type_ends_grant(type)) {
+		len = released_encode(op, record, released);
+		if (len < 0)
+			return len;
+		event.released = (struct slice){ released, (size_t)len };
+	}
+	return event_about(op, event, lock);
+}
+
+static struct record_event ticket_event(enum atlock_event_type type, const struct ticket *ticket)
+{
+	return (struct record_event){
+		.type = (uint8_t)type,
+		.ticket = ticket->number,
+		.owner = ticket->record.owner,
+		.who = ticket->record.who,
+	};
+}
+
+static struct slice priority_name(uint8_t priority)
+{
+	return slice_of(atlock_priority_name((enum atlock_priority)priority));
+}
+
+int event_ticket(struct op *op, enum atlock_event_type type, enum atlock_code code, struct slice lock,
+		 const struct ticket *ticket)
+{
+	struct record_event event = ticket_event(type, ticket);
+
+	event.code = (uint8_t)code;
+	if (type == ATLOCK_EVENT_QUEUED)
+		event.new = priority_name(ticket->record.priority);
+	return event_about(op, event, lock);
+}
+
+int event_reprioritised(struct op *op, struct slice lock, const struct ticket *from, const struct ticket *to)
+{
+	struct record_event event = ticket_event(ATLOCK_EVENT_REPRIORITISED, to);
+
+	event.old = priority_name(from->record.priority);
+	event.new = priority_name(to->record.priority);
+	return event_about(op, event, lock);
+}
+
+/* "owner@who", cut to what a field of the record takes. */
+static struct slice holder_text(const struct record_lock *record, char *out, size_t size)
+{
+	int len = snprintf(out, size, "%.*s@%.*s", (int)record->owner.len, (const char *)record->owner.data,
+			   (int)record->who.len, (const char *)record->who.data);
+
+	return (struct slice){ out, len < 0 ? 0 : (size_t)len < size ? (size_t)len : size - 1 };
+}
+
+int event_transferred(struct op *op, struct slice lock, const struct record_lock *from, const struct record_lock *to)
+{
+	char holder[UINT8_MAX + 1];
+	struct record_event event = {
+		.type = ATLOCK_EVENT_TRANSFERRED,
+		.token = to->token,
+		.ticket = to->ticket,
+		.owner = to->owner,
+		.who = to->who,
+		.old = holder_text(from, holder, sizeof(holder)),
+	};
+
+	return event_about(op, event, lock);
+}
+
+int event_other(struct op *op, enum atlock_event_type type, const char *text)
+{
+	struct record_event event = { .type = (uint8_t)type, .lock = slice_of(text) };
+
+	return event_append(op, &event);
+}
+
+int event_owned(struct op *op, enum atlock_event_type type, struct slice owner, const char *text)
+{
+	struct record_event event = { .type = (uint8_t)type, .owner = owner, .lock = slice_of(text) };
+
+	return event_append(op, &event);
+}
+
+int event_configured(struct op *op, const char *name, const char *old, const char *new)
+{
+	char subject[64] = "config/";
+	struct record_event event = {
+		.type = ATLOCK_EVENT_CONFIGURED,
+		.lock = { subject, strlcat(subject, name, sizeof(subject)) },
+		.old = slice_of(old),
+		.new = slice_of(new),
+	};
+
+	return event.lock.len >= sizeof(subject) ? -ENAMETOOLONG : event_append(op, &event);
+}
+
+int event_refused(struct op *op, enum atlock_code code, enum metrics_call call, uint64_t skipped, struct slice lock)
+{
+	struct record_event event = {
+		.type = ATLOCK_EVENT_REFUSED,
+		.code = (uint8_t)code,
+		.skipped = skipped,
+		.owner = slice_of(op->caller->owner),
+		.who = slice_of(op->caller->who),
+		.new = slice_of(call == METRICS_NONE ? "" : metrics_call_name(call)),
+	};
+
+	return lock.len > 0 ? event_about(op, event, lock) : event_append(op, &event);
+}

@@ -1,0 +1,270 @@
+/* events/: the event log as files, one for each day. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "day.h"
+#include "event.h"
+#include "event_day.h"
+
+/* --- Reading a day's file --- */
+
+struct day_read {
+	uint32_t day;
+	uint64_t at;
+	char *out;
+	size_t left;
+	struct event event; /* the one at hand */
+};
+
+static void read_bytes(struct day_read *read, const char *text, size_t len)
+{
+	size_t n = len < read->left ? len : read->left;
+
+	if (text != NULL)
+		memcpy(read->out, text, n);
+	else
+		memset(read->out, '\n', n);
+	read->out += n;
+	read->left -= n;
+	read->at += n;
+}
+
+/* The event whose line has the byte at hand, or the first there is if that byte is before it. */
+static int read_find(struct op *op, struct day_read *read, uint64_t first, uint64_t last)
+{
+	int rc;
+
+	while (first < last) {
+		uint64_t middle = first + (last - first + 1) / 2;
+
+		rc = event_get(op, middle, &read->event);
+		if (rc < 0)
+			return rc;
+		if (rc == 0 && read->event.record.offset <= read->at)
+			first = middle;
+		else
+			last = middle - 1;
+	}
+	return event_next(op, first, &read->event);
+}
+
+static int read_segment(struct op *op, struct day_read *read, const struct segment *segment)
+{
+	uint64_t seq = segment->first;
+	int rc;
+
+	/* What made room for others is not there any more: its lines are blank, so that the offsets of others stay. */
+	rc = event_first(op, seq, &seq);
+	if (rc < 0)
+		return rc;
+	if (rc == 1 || seq > segment->last) {
+		read_bytes(read, NULL, segment->end - read->at);
+		return 0;
+	}
+	rc = read_find(op, read, seq, segment->last);
+	if (rc == 0 && read->event.record.offset > read->at)
+		read_bytes(read, NULL, read->event.record.offset - read->at);
+	while (rc == 0 && read->left > 0) {
+		const struct event *event = &read->event;
+		uint64_t skip = read->at - event->record.offset;
+
+		if (read->at < event->record.offset || skip > event->len)
+			return op_corrupt(op, slice_of("event offset"), -EBADMSG);
+		read_bytes(read, event->line + skip, event->len - skip);
+		if (event->seq >= segment->last)
+			break;
+		rc = event_get(op, event->seq + 1, &read->event);
+	}
+	return rc == 1 ? op_corrupt(op, slice_of("event"), -EBADMSG) : rc;
+}
+
+static int read_in_txn(struct op *op)
+{
+	struct day_read *read = op->arg;
+	struct record_key prefix = record_key_day(op->al->chain, read->day);
+	struct record_key from = prefix;
+	struct segment segment;
+	int rc = op_tail(op);
+
+	while (rc == 0 && read->left > 0) {
+		rc = event_segment_next(op, &from, record_key_slice(&prefix), &segment);
+		if (rc == 0 && segment.end > read->at)
+			rc = read_segment(op, read, &segment);
+	}
+	return rc < 0 ? rc : 0;
+}
+
+/* "2026-11-16.jsonl" */
+static bool day_name_parse(const char *name, uint32_t *day)
+{
+	return day_parse(name, day) && strcmp(name + DAY_TEXT, ".jsonl") == 0;
+}
+
+ssize_t atlock_day_read(struct atlock *al, const char *name, uint64_t offset, char *out, size_t len)
+{
+	struct day_read *read;
+	struct op op;
+	ssize_t rc;
+
+	if (al == NULL || name == NULL || out == NULL || len > INT32_MAX)
+		return -EINVAL;
+	read = malloc(sizeof(*read));
+	if (read == NULL)
+		return -ENOMEM;
+	read->at = offset;
+	read->out = out;
+	read->left = len;
+	rc = day_name_parse(name, &read->day) ? 0 : -ENOENT;
+	if (rc == 0) {
+		op_init(&op, al, NULL, NULL);
+		op.arg = read;
+		rc = op_view(&op, read_in_txn);
+	}
+	if (rc == 0)
+		rc = (ssize_t)(len - read->left);
+	free(read);
+	return rc;
+}
+
+/* --- Which there are --- */
+
+static void day_fill(uint32_t day, struct atlock_day *out)
+{
+	memset(out, 0, sizeof(*out));
+	memcpy(day_print(day, out->name), ".jsonl", sizeof(".jsonl"));
+	out->changed = day * DAY_NS;
+}
+
+struct day_get {
+	uint32_t day;
+	struct atlock_day *out;
+	struct event last;
+};
+
+static int get_in_txn(struct op *op)
+{
+	struct day_get *get = op->arg;
+	struct record_key prefix = record_key_day(op->al->chain, get->day);
+	struct record_key from = prefix;
+	struct segment segment;
+	uint64_t last = 0;
+	uint64_t oldest;
+	int rc = op_tail(op);
+
+	day_fill(get->day, get->out);
+	while (rc == 0 && (rc = event_segment_next(op, &from, record_key_slice(&prefix), &segment)) == 0) {
+		get->out->size = segment.end;
+		last = segment.last;
+	}
+	if (rc < 0)
+		return rc;
+	rc = event_first(op, 0, &oldest);
+	if (rc == 0 && last >= oldest)
+		rc = event_get(op, last, &get->last);
+	else if (rc == 0)
+		rc = 1;
+	if (rc == 0)
+		get->out->changed = get->last.record.wall;
+	return rc == 1 && get->day == day_of(op->wall) ? 0 : rc;
+}
+
+int atlock_day_get(struct atlock *al, const char *name, struct atlock_day *out)
+{
+	struct day_get *get;
+	struct op op;
+	int rc;
+
+	if (al == NULL || name == NULL || out == NULL)
+		return -EINVAL;
+	get = malloc(sizeof(*get));
+	if (get == NULL)
+		return -ENOMEM;
+	get->out = out;
+	rc = day_name_parse(name, &get->day) ? 0 : 1;
+	if (rc == 0) {
+		op_init(&op, al, NULL, NULL);
+		op.arg = get;
+		rc = op_view(&op, get_in_txn);
+	}
+	free(get);
+	return rc;
+}
+
+struct day_list {
+	uint32_t *days;
+	size_t count;
+};
+
+static int day_compare(const void *a, const void *b)
+{
+	uint32_t first = *(const uint32_t *)a;
+	uint32_t second = *(const uint32_t *)b;
+
+	return first < second ? -1 : first > second;
+}
+
+/* The days of events that are there, and today, which may have none yet. */
+static int days_in_txn(struct op *op)
+{
+	struct day_list *list = op->arg;
+	struct segment *all = NULL;
+	size_t count = 0;
+	uint64_t oldest = 0;
+	size_t i;
+	int rc = event_segments(op, &all, &count);
+
+	if (rc == 0)
+		rc = event_first(op, 0, &oldest);
+	if (rc >= 0) {
+		list->days = calloc(count + 1, sizeof(*list->days));
+		rc = list->days == NULL ? -ENOMEM : 0;
+	}
+	list->count = 0;
+	for (i = 0; rc == 0 && i < count; i++)
+		if (all[i].last >= oldest)
+			list->days[list->count++] = all[i].day;
+	free(all);
+	if (rc < 0)
+		return rc;
+	list->days[list->count++] = day_of(op->wall);
+	qsort(list->days, list->count, sizeof(*list->days), day_compare);
+	return 0;
+}
+
+int atlock_days(struct atlock *al, atlock_day_fn *fn, void *arg)
+{
+	struct day_list list = { .days = NULL };
+	struct atlock_day day;
+	struct op op;
+	size_t i;
+	int rc;
+
+	if (al == NULL || fn == NULL)
+		return -EINVAL;
+	op_init(&op, al, NULL, NULL);
+	op.arg = &list;
+	rc = op_view(&op, days_in_txn);
+	for (i = 0; rc == 0 && i < list.count; i++) {
+		if (i > 0 && list.days[i] == list.days[i - 1])
+			continue;
+		day_fill(list.days[i], &day);
+		rc = atlock_day_get(al, day.name, &day);
+		/* One that went meanwhile is not shown. */
+		rc = rc == 0 ? fn(arg, &day) : rc < 0 ? rc : 0;
+	}
+	free(list.days);
+	return rc < 0 ? rc : 0;
+}
+
+void atlock_day_live(struct atlock *al, char out[ATLOCK_DAY_NAME])
+{
+	struct atlock_day day;
+	int64_t now;
+	int64_t wall = 0;
+
+	if (al != NULL)
+		clock_read(&al->clock, &now, &wall);
+	day_fill(day_of(wall), &day);
+	memcpy(out, day.name, sizeof(day.name));
+}

@@ -1,0 +1,268 @@
+#include "event_line.h"
+
+#include <string.h>
+
+#include "atlock.h"
+#include "day.h"
+#include "utf8.h"
+
+/* What happened, and whether it happened to a lock. */
+static const struct {
+	const char *name;
+	bool lock;
+} types[ATLOCK_EVENTS] = {
+	[ATLOCK_EVENT_ACQUIRED] = { "acquired", true },
+	[ATLOCK_EVENT_GRANTED] = { "granted", true },
+	[ATLOCK_EVENT_CLAIMED] = { "claimed", true },
+	[ATLOCK_EVENT_RENEWED] = { "renewed", true },
+	[ATLOCK_EVENT_CHANGED] = { "changed", true },
+	[ATLOCK_EVENT_TRANSFERRED] = { "transferred", true },
+	[ATLOCK_EVENT_RELEASED] = { "released", true },
+	[ATLOCK_EVENT_FORCED] = { "forced", true },
+	[ATLOCK_EVENT_EXPIRED] = { "expired", true },
+	[ATLOCK_EVENT_UNCLAIMED] = { "unclaimed", true },
+	[ATLOCK_EVENT_QUEUED] = { "queued", true },
+	[ATLOCK_EVENT_CANCELLED] = { "cancelled", true },
+	[ATLOCK_EVENT_TIMED_OUT] = { "timed_out", true },
+	[ATLOCK_EVENT_REPRIORITISED] = { "reprioritised", true },
+	[ATLOCK_EVENT_DEADLOCK] = { "deadlock", true },
+	[ATLOCK_EVENT_DIR_MADE] = { "dir_made", false },
+	[ATLOCK_EVENT_DIR_REMOVED] = { "dir_removed", false },
+	[ATLOCK_EVENT_DIR_CHANGED] = { "dir_changed", false },
+	[ATLOCK_EVENT_CONFIGURED] = { "configured", false },
+	[ATLOCK_EVENT_OPENED] = { "opened", false },
+	[ATLOCK_EVENT_CLOSED] = { "closed", false },
+	[ATLOCK_EVENT_URL_CLAIMED] = { "url_claimed", false },
+	[ATLOCK_EVENT_URL_FREED] = { "url_freed", false },
+	[ATLOCK_EVENT_REFERENCE_MADE] = { "reference_made", false },
+	[ATLOCK_EVENT_REFERENCE_REMOVED] = { "reference_removed", false },
+	[ATLOCK_EVENT_OWNERS_SWEPT] = { "owners_swept", false },
+	[ATLOCK_EVENT_SHARED_MADE] = { "shared_made", false },
+	[ATLOCK_EVENT_SHARED_REMOVED] = { "shared_removed", false },
+	[ATLOCK_EVENT_APP_ADDED] = { "app_added", false },
+	[ATLOCK_EVENT_APP_UNKNOWN] = { "app_unknown", false },
+	[ATLOCK_EVENT_APP_UP] = { "app_up", false },
+	[ATLOCK_EVENT_APP_DOWN] = { "app_down", false },
+	[ATLOCK_EVENT_APP_GIVEN] = { "app_given", false },
+	[ATLOCK_EVENT_APP_REMOVED] = { "app_removed", false },
+	[ATLOCK_EVENT_PULL_STATUS] = { "pull_status", false },
+	[ATLOCK_EVENT_PULL_CHANGED] = { "pull_changed", false },
+	[ATLOCK_EVENT_PULL_CLOSED] = { "pull_closed", false },
+	[ATLOCK_EVENT_SEALED] = { "sealed", false },
+	[ATLOCK_EVENT_REFUSED] = { "refused", true },
+	[ATLOCK_EVENT_RESTORED] = { "restored", false },
+	[ATLOCK_EVENT_REPAIRED] = { "repaired", false },
+};
+
+const char *atlock_event_name(enum atlock_event_type type)
+{
+	return (size_t)type < ATLOCK_EVENTS ? types[type].name : "unknown";
+}
+
+static const char hex[] = "0123456789abcdef";
+
+/* Each returns where what it wrote ends. */
+static char *put(char *out, const char *text, size_t len)
+{
+	memcpy(out, text, len);
+	return out + len;
+}
+
+/* A member's name with what comes before and after it. */
+#define KEY(out, name) put(out, ",\"" name "\":", sizeof(",\"" name "\":") - 1)
+
+static char *put_number(char *out, uint64_t value)
+{
+	char text[20];
+	size_t at = sizeof(text);
+
+	do {
+		text[--at] = (char)('0' + value % 10);
+		value /= 10;
+	} while (value > 0);
+	return put(out, text + at, sizeof(text) - at);
+}
+
+static char *put_hex(char *out, const unsigned char *bytes, size_t len)
+{
+	for (size_t i = 0; i < len; i++) {
+		*out++ = hex[bytes[i] >> 4];
+		*out++ = hex[bytes[i] & 15];
+	}
+	return out;
+}
+
+/* Whatever is neither a plain character nor the beginning of one in UTF-8: returns how much of the text it took. */
+static size_t put_odd(char **out, const unsigned char *text, size_t len)
+{
+	size_t n = utf8_len(text, len);
+	unsigned char c = n == 2 ? text[1] : text[0];
+
+	if (n == 0) {
+		/* Names are bytes and JSON is not: as locks.jsonl has it. */
+		static const char upper[] = "0123456789ABCDEF";
+
+		*out = put(*out, (char[]){ '%', upper[c >> 4], upper[c & 15] }, 3);
+		return 1;
+	}
+	if (n > 2 || (n == 2 && (text[0] != 0xc2 || c > 0x9f))) {
+		*out = put(*out, (const char *)text, n);
+		return n;
+	}
+	if (c == '"' || c == '\\')
+		*out = put(*out, (char[]){ '\\', (char)c }, 2);
+	else /* a control character: no terminal gets to see one */
+		*out = put(*out, (char[]){ '\\', 'u', '0', '0', hex[c >> 4], hex[c & 15] }, 6);
+	return n;
+}
+
+static char *put_string(char *out, struct slice text)
+{
+	const unsigned char *bytes = text.data;
+
+	*out++ = '"';
+	for (size_t i = 0; i < text.len;) {
+		unsigned char c = bytes[i];
+
+		if (c >= ' ' && c < 0x7f && c != '"' && c != '\\') {
+			*out++ = (char)c;
+			i++;
+		} else {
+			i += put_odd(&out, bytes + i, text.len - i);
+		}
+	}
+	*out++ = '"';
+	return out;
+}
+
+static char *put_name(char *out, const char *name)
+{
+	*out++ = '"';
+	out = put(out, name, strlen(name));
+	*out++ = '"';
+	return out;
+}
+
+static char *put_time(char *out, int64_t wall)
+{
+	if (wall == ATLOCK_NEVER)
+		return put_name(out, "never");
+	*out++ = '"';
+	out = day_print_time(wall, out);
+	*out++ = '"';
+	return out;
+}
+
+static char *put_id(char *out, const struct record_released *lock, struct slice owner)
+{
+	const unsigned char random[4] = { (unsigned char)(lock->id_random >> 24),
+					  (unsigned char)(lock->id_random >> 16), (unsigned char)(lock->id_random >> 8),
+					  (unsigned char)lock->id_random };
+	char *end;
+
+	out = put_number(put(out, "\"lock_", 6), lock->id_time);
+	/* The owner, escaped as in any string, with an underscore in the place of each quote around it. */
+	end = put_string(out, owner);
+	*out = end[-1] = '_';
+	out = put_hex(end, random, sizeof(random));
+	*out++ = '"';
+	return out;
+}
+
+static int64_t later(int64_t from, int64_t by)
+{
+	int64_t sum;
+
+	return by == ATLOCK_NEVER || __builtin_add_overflow(from, by, &sum) ? ATLOCK_NEVER : sum;
+}
+
+static char *put_released(char *out, struct slice encoded, struct slice owner)
+{
+	struct record_released lock;
+	char ttl[32];
+
+	if (encoded.len == 0 || record_decode(RECORD_RELEASED, encoded, &lock) < 0)
+		return out;
+	atlock_duration_print(lock.ttl, ttl, sizeof(ttl));
+	out = put(out, ",\"record\":{\"id\":", 16);
+	out = put_id(out, &lock, owner);
+	out = put_number(KEY(out, "uid"), lock.uid);
+	out = put_string(KEY(out, "host"), lock.host);
+	out = put_number(KEY(out, "pid"), lock.pid);
+	out = put_name(KEY(out, "priority"), atlock_priority_name((enum atlock_priority)lock.priority));
+	out = put_number(KEY(out, "version"), lock.version);
+	out = put_time(KEY(out, "acquired_at"), lock.acquired);
+	out = put_time(KEY(out, "renewed_at"), later(lock.acquired, lock.renewed));
+	out = put_time(KEY(out, "expires_at"), later(lock.acquired, lock.expires));
+	out = put_name(KEY(out, "ttl"), ttl);
+	*out++ = '}';
+	return out;
+}
+
+/* Whose call it was; nothing if the daemon did it by itself. */
+static char *put_actor(char *out, const struct record_event *event)
+{
+	if (event->actor.len == 0)
+		return out;
+	out = put_string(KEY(out, "actor"), event->actor);
+	out = put_number(KEY(out, "uid"), event->actor_uid);
+	if (event->actor_pid != 0)
+		out = put_number(KEY(out, "pid"), event->actor_pid);
+	if (event->comm.len > 0)
+		out = put_string(KEY(out, "comm"), event->comm);
+	if (event->session != 0)
+		out = put_number(KEY(out, "session"), event->session);
+	return out;
+}
+
+static char *put_subject(char *out, const struct record_event *event)
+{
+	if (event->lock.len > 0)
+		out = put_string(types[event->type].lock ? KEY(out, "lock") : KEY(out, "subject"), event->lock);
+	if (event->owner.len > 0)
+		out = put_string(KEY(out, "owner"), event->owner);
+	if (event->who.len > 0)
+		out = put_string(KEY(out, "who"), event->who);
+	if (event->token != 0)
+		out = put_number(KEY(out, "token"), event->token);
+	if (event->ticket != 0)
+		out = put_number(KEY(out, "ticket"), event->ticket);
+	if (event->old.len > 0)
+		out = put_string(KEY(out, "old"), event->old);
+	if (event->new.len > 0)
+		out = put_string(event->type == ATLOCK_EVENT_REFUSED ? KEY(out, "call") : KEY(out, "new"), event->new);
+	return out;
+}
+
+size_t event_line(const struct record_event *event, uint64_t seq, char out[EVENT_LINE_MAX])
+{
+	char *at = put(out, "{\"seq\":", 7);
+
+	at = put_number(at, seq);
+	at = put_time(KEY(at, "time"), event->wall == ATLOCK_NEVER ? 0 : event->wall);
+	at = put_name(KEY(at, "type"), types[event->type].name);
+	if (event->code != ATLOCK_OK)
+		at = put_name(KEY(at, "code"), atlock_code_name((enum atlock_code)event->code));
+	at = put_subject(at, event);
+	at = put_actor(at, event);
+	if (event->host.len > 0)
+		at = put_string(KEY(at, "host"), event->host);
+	if (event->skipped != 0)
+		at = put_number(KEY(at, "skipped"), event->skipped);
+	at = put_released(at, event->released, event->owner);
+	at = KEY(at, "prev");
+	*at++ = '"';
+	at = put_hex(at, event->prev.data, event->prev.len);
+	*at++ = '"';
+	return (size_t)(at - out);
+}
+
+size_t event_line_end(char out[EVENT_LINE_MAX], size_t len, const unsigned char hash[EVENT_HASH])
+{
+	char *at = KEY(out + len, "hash");
+
+	*at++ = '"';
+	at = put_hex(at, hash, EVENT_HASH);
+	at = put(at, "\"}\n", 3);
+	return (size_t)(at - out);
+}

@@ -1,0 +1,27 @@
+/*
+ * How an event reads: one JSON object on a line, made from the record alone, so that it is the same whenever it is read. The
+ * order of the members, and which are left out when empty, is part of the format: offsets into files and hashes hang on it.
+ *
+ *	{"seq":2, ..., "prev":"<64 hex>","hash":"<64 hex>"}
+ *
+ * The hash is the SHA-256 of the line up to the comma before "hash". Private to core/.
+ */
+#ifndef CORE_EVENT_LINE_H
+#define CORE_EVENT_LINE_H
+
+#include "record.h"
+#include "sha256.h"
+
+#define EVENT_HASH SHA256_BYTES
+
+/* Everything in a record, each byte as \u00XX, and the names of the members. */
+#define EVENT_LINE_MAX (6 * RECORD_MAX + 4096)
+#define EVENT_LINE_END 76 /* bytes of ,"hash":"..."} and the newline */
+
+/* The line up to its hash. Returns its length; it is followed by EVENT_LINE_END bytes more. */
+size_t event_line(const struct record_event *event, uint64_t seq, char out[EVENT_LINE_MAX]);
+
+/* Appends the hash and a newline; returns the length of the whole. */
+size_t event_line_end(char out[EVENT_LINE_MAX], size_t len, const unsigned char hash[EVENT_HASH]);
+
+#endif

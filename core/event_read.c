@@ -1,0 +1,272 @@
+/* Reading the chain, and finding where it was changed. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "event.h"
+#include "event_day.h"
+#include "why.h"
+
+#define EVENT_KEY 11 /* bytes: table, chain, sequence */
+
+static int event_decode(struct op *op, struct slice key, struct slice value, struct event *out)
+{
+	struct record_released released;
+	size_t len;
+	int rc;
+
+	rc = key.len == EVENT_KEY ? record_decode(RECORD_EVENT, value, &out->record) : -EBADMSG;
+	if (rc == 0 && (out->record.prev.len != EVENT_HASH || out->record.type >= ATLOCK_EVENTS ||
+			out->record.code >= ATLOCK_CODES))
+		rc = -EBADMSG;
+	if (rc == 0 && out->record.released.len > 0)
+		rc = record_decode(RECORD_RELEASED, out->record.released, &released);
+	if (rc < 0)
+		return op_corrupt(op, key, rc);
+	out->seq = record_number((const unsigned char *)key.data + 3);
+	len = event_line(&out->record, out->seq, out->line);
+	sha256(out->line, len, out->hash);
+	out->len = event_line_end(out->line, len, out->hash);
+	return 0;
+}
+
+int event_get(struct op *op, uint64_t seq, struct event *out)
+{
+	struct record_key key = record_key_event(op->al->chain, seq);
+	struct slice value;
+	int rc = store_get(op->txn, record_key_slice(&key), &value);
+
+	return rc == 0 ? event_decode(op, record_key_slice(&key), value, out) : rc;
+}
+
+static int event_seek(struct op *op, uint64_t seq, struct slice *key, struct slice *value)
+{
+	struct record_key from = record_key_event(op->al->chain, seq);
+
+	return store_next(op->txn, record_key_slice(&from), (struct slice){ from.data, 3 }, key, value);
+}
+
+int event_next(struct op *op, uint64_t seq, struct event *out)
+{
+	struct slice key;
+	struct slice value;
+	int rc = event_seek(op, seq, &key, &value);
+
+	return rc == 0 ? event_decode(op, key, value, out) : rc;
+}
+
+int event_first(struct op *op, uint64_t seq, uint64_t *out)
+{
+	struct slice key;
+	int rc = event_seek(op, seq, &key, NULL);
+
+	if (rc == 0 && key.len != EVENT_KEY)
+		return op_corrupt(op, key, -EBADMSG);
+	if (rc == 0)
+		*out = record_number((const unsigned char *)key.data + 3);
+	return rc;
+}
+
+/* --- For others --- */
+
+/* An event with its strings ended by NUL, as the public header has them. */
+struct event_copy {
+	struct event from;
+	struct atlock_event event;
+	char owner[256], who[256], actor[256], comm[256], host[256], old[256], new[256], lock[RECORD_MAX];
+};
+
+static const char *text_copy(char *out, struct slice text)
+{
+	if (text.len > 0)
+		memcpy(out, text.data, text.len);
+	out[text.len] = '\0';
+	return out;
+}
+
+static void copy_fill(struct event_copy *copy)
+{
+	const struct record_event *record = &copy->from.record;
+
+	copy->event = (struct atlock_event){
+		.seq = copy->from.seq,
+		.type = (enum atlock_event_type)record->type,
+		.code = (enum atlock_code)record->code,
+		.wall = record->wall,
+		.token = record->token,
+		.ticket = record->ticket,
+		.skipped = record->skipped,
+		.lock = text_copy(copy->lock, record->lock),
+		.owner = text_copy(copy->owner, record->owner),
+		.who = text_copy(copy->who, record->who),
+		.old = text_copy(copy->old, record->old),
+		.new = text_copy(copy->new, record->new),
+		.actor = text_copy(copy->actor, record->actor),
+		.comm = text_copy(copy->comm, record->comm),
+		.host = text_copy(copy->host, record->host),
+		.actor_uid = (uid_t)record->actor_uid,
+		.actor_pid = (pid_t)record->actor_pid,
+		.session = (pid_t)record->session,
+		.line = copy->from.line,
+		.line_len = copy->from.len - 1,
+	};
+	copy->from.line[copy->from.len - 1] = '\0';
+	memcpy(copy->event.prev, record->prev.data, sizeof(copy->event.prev));
+	memcpy(copy->event.hash, copy->from.hash, sizeof(copy->event.hash));
+}
+
+struct event_walk {
+	uint64_t from;
+	atlock_event_fn *fn;
+	void *arg;
+	struct event_copy copy;
+};
+
+static int events_in_txn(struct op *op)
+{
+	struct event_walk *walk = op->arg;
+	uint64_t seq = walk->from;
+	int rc;
+
+	while ((rc = event_next(op, seq, &walk->copy.from)) == 0) {
+		copy_fill(&walk->copy);
+		if (walk->fn(walk->arg, &walk->copy.event) != 0 || walk->copy.from.seq == UINT64_MAX)
+			return 0;
+		seq = walk->copy.from.seq + 1;
+	}
+	return rc < 0 ? rc : 0;
+}
+
+int atlock_events(struct atlock *al, uint64_t from, atlock_event_fn *fn, void *arg)
+{
+	struct event_walk *walk;
+	struct op op;
+	int rc;
+
+	if (al == NULL || fn == NULL)
+		return -EINVAL;
+	walk = malloc(sizeof(*walk));
+	if (walk == NULL)
+		return -ENOMEM;
+	walk->from = from;
+	walk->fn = fn;
+	walk->arg = arg;
+	op_init(&op, al, NULL, NULL);
+	op.arg = walk;
+	rc = op_view(&op, events_in_txn);
+	free(walk);
+	return rc;
+}
+
+/* --- Verifying --- */
+
+struct event_chain {
+	uint64_t next; /* the event that is looked at, or expected; 0: whichever comes first */
+	unsigned char hash[EVENT_HASH];
+	uint64_t offset;          /* where its line should be, if it is in the same segment */
+	struct segment *segments; /* in the order of their events */
+	size_t count;
+	size_t at; /* the one it should be in */
+	struct event event;
+};
+
+/* Whether an event's line is where the segments say. The one in front of them all may have been pruned already. */
+static bool chain_places(struct event_chain *chain, bool first)
+{
+	const struct event *event = &chain->event;
+	const struct segment *segment;
+	bool begins;
+
+	while (chain->at < chain->count && chain->segments[chain->at].last < event->seq)
+		chain->at++;
+	if (chain->at == chain->count)
+		return false;
+	segment = &chain->segments[chain->at];
+	if (event->seq < segment->first)
+		return chain->at == 0;
+	begins = event->seq == segment->first;
+	if (begins || !first) {
+		if (event->record.offset != (begins ? segment->offset : chain->offset))
+			return false;
+	}
+	chain->offset = event->record.offset + event->len;
+	return event->seq != segment->last || chain->offset == segment->end;
+}
+
+/* The first event that is kept may follow on ones that were pruned: its `prev` is all there is to go by. */
+static int chain_step(struct event_chain *chain)
+{
+	const struct event *event = &chain->event;
+	bool first = chain->next == 0;
+
+	if (!first && (event->seq != chain->next || memcmp(event->record.prev.data, chain->hash, EVENT_HASH) != 0))
+		return -EBADMSG;
+	chain->next = event->seq;
+	if (!chain_places(chain, first))
+		return -EBADMSG;
+	chain->next++;
+	memcpy(chain->hash, event->hash, EVENT_HASH);
+	return 0;
+}
+
+/* Walks the chain and compares its end with the tail, so that cutting off the newest events shows as well. */
+static int chain_walk(struct op *op, struct event_chain *chain)
+{
+	uint64_t seq = 0;
+	int rc;
+
+	while ((rc = event_first(op, seq, &seq)) == 0) {
+		if (chain->next == 0)
+			rc = event_get(op, seq, &chain->event);
+		else
+			rc = event_next(op, chain->next, &chain->event);
+		if (rc < 0 && chain->next == 0)
+			chain->next = seq;
+		if (rc < 0)
+			return rc;
+		rc = chain_step(chain);
+		if (rc < 0)
+			return rc;
+		seq = chain->next;
+	}
+	if (rc < 0)
+		return rc;
+	if (chain->next == 0)
+		chain->next = 1;
+	if (op->tail.seq + 1 != chain->next || memcmp(op->tail_hash, chain->hash, EVENT_HASH) != 0)
+		return -EBADMSG;
+	return 0;
+}
+
+static int verify_in_txn(struct op *op)
+{
+	struct event_chain *chain = op->arg;
+	int rc = event_segments(op, &chain->segments, &chain->count);
+
+	return rc < 0 ? rc : chain_walk(op, chain);
+}
+
+int atlock_events_verify(struct atlock *al, uint64_t *bad, struct atlock_why *why)
+{
+	struct event_chain *chain;
+	uint64_t at;
+	struct op op;
+	int rc;
+
+	if (al == NULL)
+		return why_set(why, -EINVAL, ATLOCK_INVALID_REQUEST, "no manager given");
+	chain = calloc(1, sizeof(*chain));
+	if (chain == NULL)
+		return why_set(why, -ENOMEM, ATLOCK_BACKEND_ERROR, "out of memory");
+	op_init(&op, al, NULL, why);
+	op.arg = chain;
+	rc = op_view(&op, verify_in_txn);
+	at = chain->next;
+	free(chain->segments);
+	free(chain);
+	if (rc >= 0)
+		return 0;
+	if (bad != NULL)
+		*bad = at;
+	return why_set(why, -EBADMSG, ATLOCK_BACKEND_ERROR, "the event log was changed at event %ju", (uintmax_t)at);
+}

@@ -1,0 +1,63 @@
+#include "expect.h"
+
+#include "grant.h"
+
+int expect_wait(struct op *op, struct slice lock, uint64_t position, int64_t *out)
+{
+	struct record_lock record;
+	int64_t left = 0;
+	int64_t mean;
+	int rc;
+
+	*out = -1;
+	rc = grant_mean_hold(op, lock, &mean);
+	if (rc != 0)
+		return rc < 0 ? rc : 0;
+	rc = table_lock_get(op, lock, &record);
+	if (rc < 0)
+		return rc;
+	if (rc == 0 && op->now - record.acquired < mean)
+		left = mean - (op->now - record.acquired);
+	if (__builtin_mul_overflow(mean, (int64_t)position - 1, out) || __builtin_add_overflow(*out, left, out))
+		*out = ATLOCK_NEVER;
+	return 0;
+}
+
+int64_t expect_timeout(int64_t expected)
+{
+	if (expected < 0)
+		return EXPECT_UNKNOWN;
+	if (expected <= EXPECT_LEAST / EXPECT_FACTOR)
+		return EXPECT_LEAST;
+	return expected >= EXPECT_MOST / EXPECT_FACTOR ? EXPECT_MOST : expected * EXPECT_FACTOR;
+}
+
+/* Passes by everybody who is served before: only with queue_timeout=auto, and no more than max_queue. */
+static int expect_position(struct op *op, struct slice lock, uint8_t priority, uint64_t *out)
+{
+	struct ticket ticket = { .number = 0 };
+	uint8_t rank = 0;
+	int rc;
+
+	*out = 1;
+	while ((rc = table_ticket_next(op, lock, rank, ticket.number, &ticket)) == 0) {
+		rank = table_rank(ticket.record.priority);
+		if (rank > table_rank(priority))
+			return 0;
+		(*out)++;
+	}
+	return rc < 0 ? rc : 0;
+}
+
+int expect_patience(struct op *op, struct slice lock, uint8_t priority, int64_t *timeout)
+{
+	int64_t expected = -1;
+	uint64_t position;
+	int rc;
+
+	rc = expect_position(op, lock, priority, &position);
+	if (rc == 0)
+		rc = expect_wait(op, lock, position, &expected);
+	*timeout = expect_timeout(expected);
+	return rc;
+}

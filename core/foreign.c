@@ -1,0 +1,285 @@
+/* Where Atlantis' records come from and go to: a file or a server (store/), or JSON lines. */
+#include "foreign.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "atlantis.h"
+#include "why.h"
+
+_Static_assert((int)FOREIGN_LOCK == (int)ATLOCK_FOREIGN_LOCK && (int)FOREIGN_PULL == (int)ATLOCK_FOREIGN_PULL &&
+		       (int)FOREIGN_GLOBAL == (int)ATLOCK_FOREIGN_GLOBAL && FOREIGN_OLDER == ATLOCK_FOREIGN_OLDER,
+	       "one numbering");
+
+static const char *const buckets[ATLOCK_FOREIGN_KINDS] = {
+	[ATLOCK_FOREIGN_LOCK] = "runLocks",
+	[ATLOCK_FOREIGN_PULL] = "pulls",
+	[ATLOCK_FOREIGN_GLOBAL] = "globalLocks",
+};
+
+struct atlock_foreign {
+	struct foreign *store; /* or: */
+	FILE *lines;
+	char *line;
+	size_t size;
+	uint64_t number; /* of the line */
+	unsigned int flags;
+};
+
+static const struct {
+	int err;
+	enum atlock_code code;
+} codes[] = {
+	{ -EBUSY, ATLOCK_LOCK_EXISTS },
+	{ -EACCES, ATLOCK_PERMISSION_DENIED },
+	{ -EINVAL, ATLOCK_INVALID_REQUEST },
+	{ -ENOENT, ATLOCK_LOCK_NOT_FOUND },
+};
+
+static int fail(struct atlock_why *why, int err, const char *text)
+{
+	enum atlock_code code = ATLOCK_BACKEND_ERROR;
+
+	for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++)
+		if (codes[i].err == err)
+			code = codes[i].code;
+	return why_set(why, err, code, "%s", text);
+}
+
+/* Whether a file begins like JSON. Anything else is for the reader of Bolt files to judge. */
+static bool is_lines(FILE *file)
+{
+	int c;
+
+	do
+		c = getc(file);
+	while (c == ' ' || c == '\t' || c == '\n' || c == '\r');
+	rewind(file);
+	return c == '{';
+}
+
+static int lines_open(struct atlock_foreign *foreign, const char *from)
+{
+	FILE *file;
+
+	if (strcmp(from, "-") == 0) {
+		foreign->lines = stdin;
+		return 1;
+	}
+	if (strstr(from, "://") != NULL)
+		return 0;
+	file = fopen(from, "re");
+	if (file == NULL)
+		return 0;
+	if (is_lines(file)) {
+		foreign->lines = file;
+		return 1;
+	}
+	fclose(file);
+	return 0;
+}
+
+int atlock_foreign_open(struct atlock_foreign **out, const char *from, unsigned int flags, struct atlock_why *why)
+{
+	struct atlock_foreign *foreign;
+	char error[FOREIGN_ERROR_MAX] = "";
+	int err;
+
+	if (out == NULL || from == NULL || from[0] == '\0')
+		return why_set(why, -EINVAL, ATLOCK_INVALID_REQUEST, "no file or address given");
+	foreign = calloc(1, sizeof(*foreign));
+	if (foreign == NULL)
+		return atlantis_no_memory(why);
+	foreign->flags = flags;
+	err = lines_open(foreign, from);
+	if (err == 0)
+		err = foreign_open(&foreign->store, from, flags & FOREIGN_OLDER, error);
+	if (err < 0) {
+		free(foreign);
+		return fail(why, err, error);
+	}
+	*out = foreign;
+	return 0;
+}
+
+void atlock_foreign_close(struct atlock_foreign *foreign)
+{
+	if (foreign == NULL)
+		return;
+	foreign_close(foreign->store);
+	if (foreign->lines != NULL && foreign->lines != stdin)
+		fclose(foreign->lines);
+	free(foreign->line);
+	free(foreign);
+}
+
+uint64_t atlock_foreign_total(const struct atlock_foreign *foreign)
+{
+	return foreign->store == NULL ? 0 : foreign->store->total;
+}
+
+/* Names the record in a refusal: 2, so that it can be passed over, unless it is not the record's fault. */
+static int pass_over(int err, const char *what, const struct atlock_why *bad, struct atlock_why *why)
+{
+	why_set(why, err, bad->code, "%.160s: %s", what, bad->text);
+	return err == -ENOMEM ? err : 2;
+}
+
+static int value_read(struct atlock_foreign *foreign, enum atlock_foreign_kind kind, json_t *value, const char *found,
+		      struct atlock_foreign_record *record, struct atlock_why *why)
+{
+	atlantis_scrub(value);
+	if (kind == ATLOCK_FOREIGN_PULL && (foreign->flags & ATLOCK_FOREIGN_BEFORE_0_25))
+		atlantis_status_shift(value);
+	return atlantis_record(kind, value, found, record, why);
+}
+
+static int store_next_record(struct atlock_foreign *foreign, struct atlock_foreign_record *record,
+			     struct atlock_why *why)
+{
+	struct atlock_why bad = { .text = "" };
+	struct foreign_item item;
+	json_t *value;
+	char *found;
+	int err = foreign_next(foreign->store, &item);
+
+	if (err < 0)
+		return fail(why, err, foreign->store->error);
+	if (err > 0)
+		return 1;
+	found = strndup(item.key.data, item.key.len);
+	if (found == NULL)
+		return atlantis_no_memory(why);
+	value = atlantis_parse(item.value.data, item.value.len, "its value", &bad);
+	err = value == NULL ? -EBADMSG
+			    : value_read(foreign, (enum atlock_foreign_kind)item.kind, value, found, record, &bad);
+	json_decref(value);
+	if (err < 0)
+		err = pass_over(err, found, &bad, why);
+	free(found);
+	return err;
+}
+
+/* A lock of another tree like this one: a line of locks.jsonl. */
+static int native_read(json_t *line, struct atlock_foreign_record *record, struct atlock_why *why)
+{
+	const char *key;
+	json_t *value;
+	json_t *meta;
+	FILE *out;
+	size_t len;
+	char *text = json_dumps(line, JSON_COMPACT);
+	int err = text == NULL ? -ENOMEM : atlock_foreign_from_lock(text, strlen(text), record, why);
+
+	free(text);
+	if (err < 0)
+		return err;
+	if (strcmp(atlantis_string(line, "kind"), "lock") != 0)
+		return why_set(why, -EINVAL, ATLOCK_INVALID_REQUEST, "is no lock, and a waiter cannot be moved");
+	free(record->text);
+	record->text = NULL;
+	out = open_memstream(&record->text, &len);
+	if (out == NULL)
+		return atlantis_no_memory(why);
+	fprintf(out, "ttl=%s\npriority=%s\n", atlantis_string(line, "ttl"), atlantis_string(line, "priority"));
+	meta = json_object_get(line, "meta");
+	json_object_foreach(meta, key, value) {
+		fprintf(out, "%s=%s\n", key, json_is_string(value) ? json_string_value(value) : "");
+	}
+	return fclose(out) == 0 ? 0 : atlantis_no_memory(why);
+}
+
+static int line_read(struct atlock_foreign *foreign, json_t *line, struct atlock_foreign_record *record,
+		     struct atlock_why *why)
+{
+	const char *bucket = atlantis_string(line, "bucket");
+	json_t *value = json_object_get(line, "value");
+
+	if (json_object_get(line, "kind") != NULL)
+		return native_read(line, record, why);
+	for (int i = 0; json_is_object(value) && i < ATLOCK_FOREIGN_KINDS; i++)
+		if (strcmp(buckets[i], bucket) == 0)
+			return value_read(foreign, (enum atlock_foreign_kind)i, value, atlantis_string(line, "key"),
+					  record, why);
+	return why_set(why, -EINVAL, ATLOCK_INVALID_REQUEST,
+		       "is no line of an export: {\"bucket\":...,\"key\":...,\"value\":{...}}");
+}
+
+static int lines_next(struct atlock_foreign *foreign, struct atlock_foreign_record *record, struct atlock_why *why)
+{
+	struct atlock_why bad = { .text = "" };
+	json_t *line;
+	char what[32];
+	ssize_t len;
+	int err;
+
+	do {
+		len = getline(&foreign->line, &foreign->size, foreign->lines);
+		foreign->number++;
+	} while (len == 1);
+	if (len < 0 && ferror(foreign->lines))
+		return fail(why, -EIO, "the lines cannot be read");
+	if (len < 0)
+		return 1;
+	snprintf(what, sizeof(what), "line %ju", (uintmax_t)foreign->number);
+	line = atlantis_parse(foreign->line, (size_t)len, "not JSON", &bad);
+	err = line == NULL ? -EBADMSG : line_read(foreign, line, record, &bad);
+	json_decref(line);
+	return err < 0 ? pass_over(err, what, &bad, why) : 0;
+}
+
+int atlock_foreign_next(struct atlock_foreign *foreign, struct atlock_foreign_record *record, struct atlock_why *why)
+{
+	atlock_foreign_clear(record);
+	return foreign->store != NULL ? store_next_record(foreign, record, why) : lines_next(foreign, record, why);
+}
+
+static int refuse_write(struct atlock_why *why)
+{
+	return why_set(why, -EROFS, ATLOCK_INVALID_REQUEST, "JSON lines are only read: name a Redis to write to");
+}
+
+int atlock_foreign_get(struct atlock_foreign *foreign, const struct atlock_foreign_record *record, char **value,
+		       struct atlock_why *why)
+{
+	struct slice found;
+	int err;
+
+	if (foreign->store == NULL)
+		return refuse_write(why);
+	err = foreign_get(foreign->store, (enum foreign_kind)record->kind, record->key, &found);
+	if (err < 0)
+		return fail(why, err, foreign->store->error);
+	if (err > 0)
+		return 1;
+	*value = strndup(found.data, found.len);
+	return *value == NULL ? atlantis_no_memory(why) : 0;
+}
+
+int atlock_foreign_change(struct atlock_foreign *foreign, const struct atlock_foreign_record *record, const char *old,
+			  const char *value, struct atlock_why *why)
+{
+	struct foreign_item item = { .kind = (enum foreign_kind)record->kind,
+				     .key = { record->key, strlen(record->key) },
+				     .value = { value, value == NULL ? 0 : strlen(value) } };
+	struct slice before = { old, old == NULL ? 0 : strlen(old) };
+	int err;
+
+	if (foreign->store == NULL)
+		return refuse_write(why);
+	err = foreign_change(foreign->store, &item, old == NULL ? NULL : &before);
+	return err < 0 ? fail(why, err, foreign->store->error) : err;
+}
+
+char *atlock_foreign_line(const struct atlock_foreign_record *record)
+{
+	json_t *value = record->value == NULL ? NULL : json_loads(record->value, 0, NULL);
+	json_t *line = json_pack("{s:s, s:s, s:o}", "bucket", buckets[record->kind], "key", record->key, "value",
+				 value);
+	char *text = line == NULL ? NULL : json_dumps(line, JSON_COMPACT);
+
+	json_decref(line);
+	return text;
+}

@@ -1,0 +1,281 @@
+#include "grant.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "deadlock.h"
+#include "event.h"
+#include "holder.h"
+#include "seal.h"
+
+/* Hold times are kept in this many buckets, whatever number of locks there is: an estimate may be shared. */
+#define HOLD_BUCKETS 4096
+#define HOLD_WEIGHT 4 /* the newest counts a quarter */
+
+void grant_fill(struct atlock_grant *out, const struct record_lock *record)
+{
+	*out = (struct atlock_grant){
+		.token = record->token,
+		.version = record->version,
+		.acquired_at = record->acquired,
+		.expires_at = record->expires,
+		.ticket = record->ticket,
+		.id_random = record->id_random,
+	};
+}
+
+static struct record_key hold_key(struct slice lock)
+{
+	const unsigned char *bytes = lock.data;
+	uint32_t hash = 2166136261U;
+	size_t i;
+
+	for (i = 0; i < lock.len; i++)
+		hash = (hash ^ bytes[i]) * 16777619U;
+	return record_key_hold((uint16_t)(hash % HOLD_BUCKETS));
+}
+
+int grant_note_hold(struct op *op, struct slice lock, const struct record_lock *record, bool waited_for)
+{
+	struct record_key key = hold_key(lock);
+	int64_t hold = op->now - record->acquired;
+	struct record_hold stat;
+	int rc;
+
+	op_mark(op, MARK_HELD, 0, hold);
+	/* A short hold that nobody waited for says nothing about waiting, and most are: spare them the write. */
+	if (!waited_for && hold < ATLOCK_SECOND)
+		return 0;
+	rc = op_get(op, RECORD_HOLD, &key, &stat);
+	if (rc < 0)
+		return rc;
+	if (rc == 1)
+		stat = (struct record_hold){ .count = 0, .mean = hold };
+	stat.count++;
+	stat.mean += (hold - stat.mean) / HOLD_WEIGHT;
+	return op_put(op, RECORD_HOLD, &key, &stat);
+}
+
+int grant_mean_hold(struct op *op, struct slice lock, int64_t *mean)
+{
+	struct record_key key = hold_key(lock);
+	struct record_hold stat;
+	int rc = op_get(op, RECORD_HOLD, &key, &stat);
+
+	if (rc == 0)
+		*mean = stat.mean;
+	return rc;
+}
+
+/* Numbers and times of a new grant. */
+static int grant_prepare(struct op *op, struct record_lock *record)
+{
+	int rc = op_number(op, &record->token);
+
+	if (rc < 0)
+		return rc;
+	record->version = 1;
+	record->id_time = (uint64_t)op->wall;
+	record->id_random = (uint32_t)((op->random ^ record->token * UINT64_C(0x9e3779b97f4a7c15)) >> 24);
+	record->acquired = op->now;
+	record->renewed = op->now;
+	record->expires = record->ttl == ATLOCK_NEVER ? ATLOCK_NEVER : op->now + record->ttl;
+	return 0;
+}
+
+int grant_write(struct op *op, struct slice lock, const struct record_lock *old, struct record_lock *record)
+{
+	int rc = grant_prepare(op, record);
+
+	if (rc == 0)
+		rc = table_lock_put(op, lock, old, record);
+	if (rc == 0)
+		op_bound(op, record->who, record->start);
+	return rc;
+}
+
+int grant_drop_tickets(struct op *op, struct slice lock, struct slice owner, struct slice who, int err,
+		       enum atlock_code code, const struct record_lock *granted, bool *parked)
+{
+	enum atlock_event_type type = err == -EDEADLK ? ATLOCK_EVENT_DEADLOCK : ATLOCK_EVENT_CANCELLED;
+	uint64_t number = 0;
+	struct slice waited;
+	struct ticket ticket;
+	uint8_t rank;
+	int count = 0;
+	int rc;
+
+	while ((rc = table_wait_next(op, owner, who, number, &number, &rank, &waited)) == 0) {
+		if (!slice_equal(waited, lock))
+			continue;
+		rc = table_ticket_get(op, lock, rank, number, &ticket);
+		if (rc != 0)
+			return rc == 1 ? op_corrupt(op, waited, -EBADMSG) : rc;
+		if (ticket.record.park != 0 && parked != NULL)
+			*parked = true;
+		op_tell(op, &ticket.record, err, code, granted);
+		rc = table_ticket_del(op, lock, &ticket);
+		if (rc == 0 && err != 0)
+			rc = event_ticket(op, type, code, lock, &ticket);
+		if (rc < 0)
+			return rc;
+		count++;
+	}
+	return rc < 0 ? rc : count;
+}
+
+int grant_time_out(struct op *op, struct slice lock, const struct ticket *ticket)
+{
+	int rc;
+
+	op_tell(op, &ticket->record, -ETIMEDOUT, ATLOCK_TIMEOUT, NULL);
+	rc = table_ticket_del(op, lock, ticket);
+	return rc == 0 ? event_ticket(op, ATLOCK_EVENT_TIMED_OUT, ATLOCK_TIMEOUT, lock, ticket) : rc;
+}
+
+/* The text a ticket brought becomes the lock's. */
+static int grant_move_text(struct op *op, struct slice lock, uint64_t ticket)
+{
+	struct record_key from = record_key_number(TABLE_TICKET_TEXT, ticket);
+	struct record_key to = record_key_of(TABLE_TEXT, lock);
+
+	return seal_move(op, &from, &to);
+}
+
+static int grant_to(struct op *op, struct slice lock, const struct record_lock *old, const struct ticket *ticket,
+		    struct record_lock *record)
+{
+	const struct record_ticket *from = &ticket->record;
+	struct record_lock new = {
+		.priority = from->priority,
+		.mode = 0644,
+		.uid = from->uid,
+		.gid = from->gid,
+		.pid = from->pid,
+		.boot = from->boot,
+		.start = from->start,
+		.ttl = from->ttl,
+		.ticket = ticket->number,
+		.owner = from->owner,
+		.who = from->who,
+		.host = from->host,
+	};
+	bool parked = false;
+	int rc;
+
+	rc = grant_prepare(op, &new);
+	if (rc == 0)
+		rc = grant_move_text(op, lock, ticket->number);
+	if (rc == 0)
+		rc = grant_drop_tickets(op, lock, new.owner, new.who, 0, ATLOCK_OK, &new, &parked);
+	if (rc < 0)
+		return rc;
+	new.state = parked ? RECORD_ACQUIRED : RECORD_PENDING;
+	new.claim_by = parked ? 0 : op->now + op->options->claim_timeout;
+	rc = table_lock_put(op, lock, old, &new);
+	if (rc == 0)
+		rc = event_lock(op, ATLOCK_EVENT_GRANTED, lock, &new);
+	op_mark(op, MARK_WAITED, from->priority, op->now - from->since);
+	if (rc == 0)
+		rc = deadlock_check(op, lock, new.owner, new.who);
+	*record = new;
+	return rc < 0 ? rc : 0;
+}
+
+int grant_next(struct op *op, struct slice lock, const struct record_lock *old, const struct record_queue *queue,
+	       struct record_lock *record)
+{
+	struct ticket ticket;
+	int rc = queue->count == 0;
+
+	/* Mostly nobody waits, and to look for tickets among keys that were just removed is dear. */
+	while (rc == 0 && (rc = table_ticket_next(op, lock, 0, 0, &ticket)) == 0) {
+		if (ticket.record.deadline >= op->now)
+			return grant_to(op, lock, old, &ticket, record);
+		rc = grant_time_out(op, lock, &ticket);
+		if (rc < 0)
+			return rc;
+	}
+	if (rc < 0)
+		return rc;
+	rc = old != NULL ? table_lock_del(op, lock, old) : 0;
+	return rc < 0 ? rc : 1;
+}
+
+/*
+ * Removes tickets past their deadline. Scans the queue only when the earliest deadline says that there is one. `queue` is how
+ * it stands then.
+ */
+static int settle_tickets(struct op *op, struct slice lock, struct record_queue *queue)
+{
+	struct ticket ticket = { .number = 0 };
+	int64_t earliest = ATLOCK_NEVER;
+	uint8_t rank = 0;
+	int rc;
+
+	rc = table_queue_get(op, lock, queue);
+	if (rc < 0 || queue->count == 0 || queue->min_deadline >= op->now)
+		return rc;
+	while ((rc = table_ticket_next(op, lock, rank, ticket.number, &ticket)) == 0) {
+		rank = table_rank(ticket.record.priority);
+		if (ticket.record.deadline >= op->now) {
+			if (ticket.record.deadline < earliest)
+				earliest = ticket.record.deadline;
+			continue;
+		}
+		rc = grant_time_out(op, lock, &ticket);
+		if (rc < 0)
+			return rc;
+	}
+	if (rc < 0)
+		return rc;
+	rc = table_queue_get(op, lock, queue);
+	if (rc < 0 || queue->count == 0)
+		return rc;
+	queue->min_deadline = earliest;
+	return table_queue_put(op, lock, queue);
+}
+
+/* The lease is over. With lock_delay the lock rests before anybody gets it, so that a paused holder can notice. */
+static int settle_expired(struct op *op, struct slice lock, const struct record_lock *old,
+			  const struct record_queue *queue, struct record_lock *record)
+{
+	struct record_key text = record_key_of(TABLE_TEXT, lock);
+	int rc;
+
+	rc = event_lock(op, ATLOCK_EVENT_EXPIRED, lock, old);
+	if (rc == 0)
+		rc = grant_note_hold(op, lock, old, queue->count > 0);
+	if (rc < 0)
+		return rc;
+	if (op->options->lock_delay == 0)
+		return grant_next(op, lock, old, queue, record);
+	rc = store_del(op->txn, record_key_slice(&text));
+	if (rc < 0)
+		return rc;
+	*record = *old;
+	record->state = RECORD_DELAYED;
+	record->expires = op->now + op->options->lock_delay;
+	return table_lock_put(op, lock, old, record);
+}
+
+int grant_settle(struct op *op, struct slice lock, struct record_lock *record)
+{
+	struct record_queue queue;
+	struct record_lock old;
+	int rc;
+
+	rc = table_lock_get(op, lock, record);
+	if (rc != 0)
+		return rc;
+	rc = settle_tickets(op, lock, &queue);
+	if (rc < 0 || table_lock_due(record) >= op->now)
+		return rc;
+	old = *record;
+	if (old.state == RECORD_DELAYED)
+		return grant_next(op, lock, &old, &queue, record);
+	if (old.expires < op->now)
+		return settle_expired(op, lock, &old, &queue, record);
+	rc = event_lock(op, ATLOCK_EVENT_UNCLAIMED, lock, &old);
+	return rc < 0 ? rc : grant_next(op, lock, &old, &queue, record);
+}

@@ -1,0 +1,38 @@
+/*
+ * Giving locks out: the one place where a lock changes hands without its new holder asking at that moment. Private to
+ * core/; runs inside an operation's transaction.
+ */
+#ifndef CORE_GRANT_H
+#define CORE_GRANT_H
+
+#include "table.h"
+
+void grant_fill(struct atlock_grant *out, const struct record_lock *record);
+
+/*
+ * Ends what is over at this instant on one lock: its lease, its claim, its delay, tickets past their deadline; and hands
+ * over. Afterwards `record` is how the lock stands (1: free, then nobody waits).
+ */
+int grant_settle(struct op *op, struct slice lock, struct record_lock *record);
+
+/* A free lock to the first of its queue; erases `old` (NULL: there is no record). `record` as in grant_settle(). */
+int grant_next(struct op *op, struct slice lock, const struct record_lock *old, const struct record_queue *queue,
+	       struct record_lock *record);
+
+/* Writes a new grant: token, id and times are set here, the rest is in `record`. */
+int grant_write(struct op *op, struct slice lock, const struct record_lock *old, struct record_lock *record);
+
+/* Removes every ticket of a holder on a lock; each is told `err`. Returns how many, and whether one was parked. */
+int grant_drop_tickets(struct op *op, struct slice lock, struct slice owner, struct slice who, int err,
+		       enum atlock_code code, const struct record_lock *granted, bool *parked);
+
+/* Removes a ticket that is past its deadline and tells whoever waits on it. */
+int grant_time_out(struct op *op, struct slice lock, const struct ticket *ticket);
+
+/* Remembers how long a lock was held. */
+int grant_note_hold(struct op *op, struct slice lock, const struct record_lock *record, bool waited_for);
+
+/* The mean of past hold times of a lock: 0, or 1 if there is none. */
+int grant_mean_hold(struct op *op, struct slice lock, int64_t *mean);
+
+#endif

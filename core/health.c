@@ -1,0 +1,300 @@
+#include "health.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "background.h"
+#include "hook.h"
+#include "lease.h"
+#include "memory.h"
+#include "op.h"
+
+#define PROBE_EVERY ATLOCK_SECOND
+#define PROBE_WAIT ATLOCK_SECOND
+#define COMMIT_SLOW ATLOCK_SECOND         /* a commit that takes longer is a disk in trouble */
+#define ANSWER_LATE (2 * ATLOCK_SECOND)   /* the manager's own thread may be busy for a moment */
+#define ANSWER_NEVER (30 * ATLOCK_SECOND) /* it is not busy any more, it hangs */
+#define OVERDUE (5 * ATLOCK_SECOND)
+#define WRITERS_MANY 4096 /* changes that wait for a commit, more than there are threads to make them */
+#define STEP_LEAST ATLOCK_SECOND
+#define STEP_SHOWN (300 * ATLOCK_SECOND)
+#define MEMORY_LEAST (UINT64_C(64) << 20)
+
+static const char *const level_names[] = {
+	[HEALTH_OK] = "ok",
+	[HEALTH_DEGRADED] = "degraded",
+	[HEALTH_FAILING] = "failing",
+};
+
+const char *health_level_name(enum health_level level)
+{
+	return level_names[level];
+}
+
+void health_init(struct health *health)
+{
+	pthread_condattr_t attr;
+
+	pthread_mutex_init(&health->mutex, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&health->answered, &attr);
+	pthread_condattr_destroy(&attr);
+}
+
+void health_clear(struct health *health)
+{
+	pthread_cond_destroy(&health->answered);
+	pthread_mutex_destroy(&health->mutex);
+}
+
+/* --- The commit --- */
+
+void health_run(struct atlock *al)
+{
+	struct health *health = &al->health;
+	int64_t began = metrics_now();
+	int rc = lease_note_clock(al);
+
+	pthread_mutex_lock(&health->mutex);
+	health->result = rc;
+	health->done = metrics_now();
+	health->took = health->done - began;
+	health->asked = 0;
+	pthread_cond_broadcast(&health->answered);
+	pthread_mutex_unlock(&health->mutex);
+}
+
+static void health_probe(struct atlock *al)
+{
+	struct health *health = &al->health;
+	int64_t now = metrics_now();
+	int64_t until = now + PROBE_WAIT;
+	struct timespec end = { .tv_sec = until / ATLOCK_SECOND, .tv_nsec = until % ATLOCK_SECOND };
+	bool ask;
+
+	pthread_mutex_lock(&health->mutex);
+	ask = health->asked == 0 && (health->done == 0 || now - health->done >= PROBE_EVERY);
+	if (ask)
+		health->asked = now;
+	pthread_mutex_unlock(&health->mutex);
+	if (!ask)
+		return;
+	if (!background_probe(al)) {
+		health_run(al);
+		return;
+	}
+	pthread_mutex_lock(&health->mutex);
+	while (health->asked == now)
+		if (pthread_cond_timedwait(&health->answered, &health->mutex, &end) != 0)
+			break;
+	pthread_mutex_unlock(&health->mutex);
+}
+
+/* --- The checks --- */
+
+/* What one look at everything found. */
+struct look {
+	struct atlock *al;
+	int64_t now; /* lease time */
+	int64_t wall;
+	struct health health; /* its fields only */
+	struct store_stats stats;
+	struct store_room room;
+	struct atlock_status status;
+	int status_result;
+	int64_t due;
+};
+
+static enum health_level check_store(const struct look *look, char *text, size_t len)
+{
+	if (look->status_result < 0) {
+		(void)snprintf(text, len, "it cannot be read: %s", strerror(-look->status_result));
+		return HEALTH_FAILING;
+	}
+	if (look->health.result < 0) {
+		(void)snprintf(text, len, "it cannot be written: %s", strerror(-look->health.result));
+		return HEALTH_FAILING;
+	}
+	if (look->health.took < COMMIT_SLOW)
+		return HEALTH_OK;
+	(void)snprintf(text, len, "a commit took %" PRId64 " ms", look->health.took / 1000000);
+	return HEALTH_DEGRADED;
+}
+
+static enum health_level check_room(const struct look *look, char *text, size_t len)
+{
+	if (!look->room.low)
+		return HEALTH_OK;
+	(void)snprintf(text, len,
+		       "taking locks is refused; make room on the disk of the store, or shorten events_keep");
+	return HEALTH_DEGRADED;
+}
+
+static enum health_level check_sweeper(const struct look *look, char *text, size_t len)
+{
+	int64_t silent = look->health.asked != 0 ? metrics_now() - look->health.asked : 0;
+
+	if (silent >= ANSWER_LATE) {
+		(void)snprintf(text, len, "it has not answered for %" PRId64 " s: a commit or a sweep hangs",
+			       silent / ATLOCK_SECOND);
+		return silent >= ANSWER_NEVER ? HEALTH_FAILING : HEALTH_DEGRADED;
+	}
+	if (look->al->background == NULL || look->due >= look->now - OVERDUE)
+		return HEALTH_OK;
+	(void)snprintf(text, len, "leases have been over for %" PRId64 " s and are not ended",
+		       (look->now - look->due) / ATLOCK_SECOND);
+	return HEALTH_DEGRADED;
+}
+
+static enum health_level check_writer(const struct look *look, char *text, size_t len)
+{
+	if (look->stats.waiting < WRITERS_MANY)
+		return HEALTH_OK;
+	(void)snprintf(text, len, "%" PRIu64 " changes wait for a commit", look->stats.waiting);
+	return HEALTH_DEGRADED;
+}
+
+static enum health_level check_clock(const struct look *look, char *text, size_t len)
+{
+	if (look->status_result == 0 && look->now < look->status.last_change) {
+		(void)snprintf(text, len, "lease time is behind the newest change");
+		return HEALTH_FAILING;
+	}
+	if (look->health.stepped == 0 || metrics_now() - look->health.stepped >= STEP_SHOWN)
+		return HEALTH_OK;
+	(void)snprintf(text, len, "the wall clock was set by %" PRId64 " s; leases go on as they were",
+		       look->health.step / ATLOCK_SECOND);
+	return HEALTH_DEGRADED;
+}
+
+static enum health_level check_memory(const struct look *look, char *text, size_t len)
+{
+	uint64_t left = memory_available();
+
+	(void)look;
+	if (left == 0 || left >= MEMORY_LEAST)
+		return HEALTH_OK;
+	(void)snprintf(text, len, "the host has %" PRIu64 " MiB left, the daemon uses %" PRIu64 " MiB", left >> 20,
+		       memory_resident() >> 20);
+	return HEALTH_DEGRADED;
+}
+
+static enum health_level check_hooks(const struct look *look, char *text, size_t len)
+{
+	struct hook_stats stats;
+
+	hook_stats(look->al, &stats);
+	if (stats.breaker == BREAKER_CLOSED)
+		return HEALTH_OK;
+	(void)snprintf(text, len,
+		       "the command of on_event fails: %" PRIu64 " events wait, tried again in %" PRId64 " s",
+		       stats.behind, stats.retry_in / ATLOCK_SECOND + 1);
+	return HEALTH_DEGRADED;
+}
+
+static const struct {
+	const char *name;
+	enum health_level (*check)(const struct look *look, char *text, size_t len);
+} checks[HEALTH_CHECKS] = {
+	{ "store", check_store }, { "room", check_room },     { "sweeper", check_sweeper }, { "writer", check_writer },
+	{ "clock", check_clock }, { "memory", check_memory }, { "hooks", check_hooks },
+};
+
+/* Wall time and lease time keep their distance unless somebody sets the wall clock. */
+static void health_note_step(struct health *health, int64_t offset)
+{
+	int64_t step = offset - health->offset;
+
+	if (step < STEP_LEAST && step > -STEP_LEAST)
+		return;
+	health->stepped = metrics_now();
+	health->step = step;
+	health->offset = offset;
+}
+
+static void look_take(struct atlock *al, struct look *look)
+{
+	struct health *health = &al->health;
+
+	*look = (struct look){ .al = al };
+	clock_read(&al->clock, &look->now, &look->wall);
+	look->status_result = atlock_status(al, &look->status);
+	look->due = atlock_next_due(al);
+	store_room(al->store, &look->room);
+	store_stats(al->store, &look->stats);
+	pthread_mutex_lock(&health->mutex);
+	health_note_step(health, look->wall - look->now);
+	look->health.asked = health->asked;
+	look->health.took = health->took;
+	look->health.result = health->result;
+	look->health.stepped = health->stepped;
+	look->health.step = health->step;
+	pthread_mutex_unlock(&health->mutex);
+}
+
+void health_look(struct atlock *al, bool probe, struct health_report *out)
+{
+	struct look look;
+
+	if (probe && !al->readonly)
+		health_probe(al);
+	look_take(al, &look);
+	out->level = HEALTH_OK;
+	out->worst = NULL;
+	for (size_t i = 0; i < HEALTH_CHECKS; i++) {
+		struct health_check *check = &out->checks[i];
+
+		check->name = checks[i].name;
+		check->text[0] = '\0';
+		check->level = checks[i].check(&look, check->text, sizeof(check->text));
+		if (check->level > out->level) {
+			out->level = check->level;
+			out->worst = check;
+		}
+	}
+}
+
+/* --- What `cat health` prints --- */
+
+static void print_counts(FILE *out, struct atlock *al)
+{
+	struct atlock_status status;
+
+	if (atlock_status(al, &status) == 0)
+		fprintf(out,
+			"held=%" PRIu64 "\nwaiting=%" PRIu64 "\nstore_used=%" PRIu64 "\nstore_free=%" PRIu64
+			"\nupdates=%" PRIu64 "\ncommits=%" PRIu64 "\nevents=%" PRIu64 "\nowners_swept=%" PRIu64 "\n",
+			status.held, status.waiting, status.store_used, status.store_free, status.updates,
+			status.commits, status.events, status.owners_swept);
+	fprintf(out, "uptime=%" PRId64 "s\n", (clock_now(&al->clock) - al->clock.base) / ATLOCK_SECOND);
+}
+
+char *atlock_health_text(struct atlock *al, bool probe, size_t *len)
+{
+	struct health_report report;
+	char *text = NULL;
+	FILE *out;
+
+	if (al == NULL || len == NULL)
+		return NULL;
+	out = open_memstream(&text, len);
+	if (out == NULL)
+		return NULL;
+	health_look(al, probe, &report);
+	if (report.worst == NULL)
+		fprintf(out, "%s\n", health_level_name(report.level));
+	else
+		fprintf(out, "%s %s: %s\n", health_level_name(report.level), report.worst->name, report.worst->text);
+	for (size_t i = 0; i < HEALTH_CHECKS; i++)
+		fprintf(out, "%s=%s%s%s\n", report.checks[i].name, health_level_name(report.checks[i].level),
+			report.checks[i].text[0] != '\0' ? " " : "", report.checks[i].text);
+	print_counts(out, al);
+	if (fclose(out) == 0)
+		return text;
+	free(text);
+	return NULL;
+}

@@ -1,0 +1,112 @@
+#include "held.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "name.h"
+
+bool held_now(const struct op *op, const struct record_lock *record)
+{
+	return record->state != RECORD_DELAYED && table_lock_due(record) >= op->now;
+}
+
+bool held_in_repo(struct slice lock, struct slice repo)
+{
+	static const char end[] =
+		"/-/"; /* no repository has a component "-" in its spelling, so this is where it ends */
+	const char *text = lock.data;
+
+	return lock.len > 1 + repo.len + strlen(end) && text[0] == NAME_TREE_REPOS &&
+	       memcmp(text + 1, repo.data, repo.len) == 0 && memcmp(text + 1 + repo.len, end, strlen(end)) == 0;
+}
+
+/* The text that ends with the first NUL after the first `skip` bytes of the key that `from` leads to; `from` moves behind it. */
+static int part_next(struct op *op, struct slice prefix, struct record_key *from, size_t skip, struct slice *part)
+{
+	struct slice key;
+	const char *bytes;
+	const char *nul;
+	int rc = store_next(op->txn, record_key_slice(from), prefix, &key, NULL);
+
+	if (rc != 0)
+		return rc;
+	bytes = key.data;
+	nul = memchr(bytes + skip, 0, key.len - skip);
+	if (nul == NULL)
+		return op_corrupt(op, key, -EBADMSG);
+	*part = (struct slice){ bytes + skip, (size_t)(nul - bytes) - skip };
+	*from = record_key_after_prefix((struct slice){ bytes, skip + part->len + 1 });
+	return 0;
+}
+
+int held_owner_next(struct op *op, enum record_table table, struct record_key *from, struct slice *owner)
+{
+	const unsigned char first = (unsigned char)table;
+
+	return part_next(op, (struct slice){ &first, 1 }, from, 1, owner);
+}
+
+struct record_key held_owner_key(struct slice owner)
+{
+	struct record_key key = record_key_holder(TABLE_HELD, owner, (struct slice){ NULL, 0 });
+
+	key.len--; /* without the NUL that ends a who */
+	return key;
+}
+
+int held_who_next(struct op *op, struct slice owner, struct record_key *from, struct slice *who)
+{
+	struct record_key prefix = held_owner_key(owner);
+
+	return part_next(op, record_key_slice(&prefix), from, prefix.len, who);
+}
+
+/* An index may name a lock that has expired: that one is nobody's any more. */
+static int walk_entry(struct op *op, const struct held_filter *filter, held_fn *fn, void *arg, struct slice lock)
+{
+	struct record_lock record;
+	int rc;
+
+	if (filter->repo.data != NULL && !held_in_repo(lock, filter->repo))
+		return 0;
+	rc = table_lock_get(op, lock, &record);
+	if (rc != 0)
+		return rc < 0 ? rc : op_corrupt(op, lock, -EBADMSG);
+	if (!held_now(op, &record) || (filter->host.data != NULL && !slice_equal(record.host, filter->host)))
+		return 0;
+	return fn(op, arg, lock, &record);
+}
+
+static int walk_owner(struct op *op, const struct held_filter *filter, struct slice owner, held_fn *fn, void *arg)
+{
+	struct record_key prefix = filter->who.data != NULL ? record_key_holder(TABLE_HELD, owner, filter->who)
+							    : held_owner_key(owner);
+	struct record_key from = prefix;
+	struct slice key;
+	struct slice lock;
+	int rc;
+
+	while ((rc = store_next(op->txn, record_key_slice(&from), record_key_slice(&prefix), &key, &lock)) == 0) {
+		from = record_key_after(key);
+		rc = walk_entry(op, filter, fn, arg, lock);
+		if (rc != 0)
+			return rc;
+	}
+	return rc < 0 ? rc : 0;
+}
+
+int held_walk(struct op *op, const struct held_filter *filter, held_fn *fn, void *arg)
+{
+	struct record_key from = record_key_of(TABLE_HELD, (struct slice){ NULL, 0 });
+	struct slice owner = { NULL, 0 };
+	int rc;
+
+	if (filter->owner.data != NULL)
+		return walk_owner(op, filter, filter->owner, fn, arg);
+	while ((rc = held_owner_next(op, TABLE_HELD, &from, &owner)) == 0) {
+		rc = walk_owner(op, filter, owner, fn, arg);
+		if (rc != 0)
+			return rc;
+	}
+	return rc < 0 ? rc : 0;
+}

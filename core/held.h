@@ -1,0 +1,40 @@
+/*
+ * Walking the indexes of holders: what is held (or waited for), owner by owner and who by who, with a seek from one to the
+ * next. Private to core/; runs inside an operation's transaction.
+ */
+#ifndef CORE_HELD_H
+#define CORE_HELD_H
+
+#include "table.h"
+
+/* Whether a lock's record says that somebody holds it at this instant, whether or not what is over has been settled. */
+bool held_now(const struct op *op, const struct record_lock *record);
+
+/*
+ * The next owner in TABLE_HELD or TABLE_WAITS: 0 or 1. Start with `from` of record_key_of(table, nothing); it moves on behind
+ * all that this owner has.
+ */
+int held_owner_next(struct op *op, enum record_table table, struct record_key *from, struct slice *owner);
+
+/* The next who of an owner; start with `from` of held_owner_key(). */
+int held_who_next(struct op *op, struct slice owner, struct record_key *from, struct slice *who);
+struct record_key held_owner_key(struct slice owner);
+
+/* Which locks to walk: every field that is set (data not NULL) must match. */
+struct held_filter {
+	struct slice owner;
+	struct slice who;
+	struct slice host;
+	struct slice repo; /* of repos/, in its one spelling */
+};
+
+/* Returns 0 to go on; anything else ends the walk and is returned by it. `lock` points into the store. */
+typedef int held_fn(struct op *op, void *arg, struct slice lock, const struct record_lock *record);
+
+/* Calls `fn` for each held lock that matches, in the order of owner, who and token. Reads no other holder's. */
+int held_walk(struct op *op, const struct held_filter *filter, held_fn *fn, void *arg);
+
+/* Whether a lock is in this repository, exactly. */
+bool held_in_repo(struct slice lock, struct slice repo);
+
+#endif

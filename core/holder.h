@@ -1,0 +1,53 @@
+/*
+ * Who is asking: turns a calling thread, its user and what it wrote after '@' into a holder, owner + who. Private to core/.
+ *
+ * What a who begins with says what ends its locks besides their leases. Nobody can pose as a session or an open file:
+ * those are never taken from what a user wrote.
+ *
+ *	build-17	plain: whatever a user calls himself
+ *	user		everything of that user (identity=user, no '@')
+ *	sid:4711	a session (identity=session, no '@')
+ *	pid:4711	a process: gone when it is
+ *	pr:123		a pull request: gone when that is closed
+ *	flock:...	an open file description: gone when that is closed
+ */
+#ifndef CORE_HOLDER_H
+#define CORE_HOLDER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "atlock.h"
+
+struct sessions;
+struct users;
+
+enum holder_kind { HOLDER_PLAIN, HOLDER_SESSION, HOLDER_PROCESS, HOLDER_PULL, HOLDER_FLOCK };
+
+enum holder_kind holder_kind(const char *who);
+
+/* The number in "pid:N" or "pr:N": decimal, from 1, spelled the one way. False if it is no such who. */
+bool holder_pid(const char *who, pid_t *out);
+bool holder_pull(const char *who, uint64_t *out);
+
+/* Whether `text`, an owner or a who, has 1 to `max` bytes and no control bytes. */
+bool holder_text_check(const char *text, size_t max);
+
+/* Whether a user may write this who, after '@' or as who=: 0, or -EINVAL and why. Leaves open whether a "pid:" is his. */
+int holder_who_check(const char *who, struct atlock_why *why);
+
+/*
+ * What atlock_identify() does, without a manager. `who_text` may be NULL. Reads /proc for a "pid:", and where session.h
+ * says so; without a "pid:", `out->pid` is `tid`, a thread of the caller, rather than its thread group.
+ */
+int holder_identify(struct users *users, struct sessions *sessions, const struct atlock_options *options, pid_t tid,
+		    uid_t uid, gid_t gid, const char *who_text, struct atlock_caller *out, struct atlock_why *why);
+
+/*
+ * Makes `holder` one of another user's. A name that nobody has here is a holder too, with the number of nobody: then only
+ * the name counts, and administrators end what it holds. -EIO if the user data base does not answer.
+ */
+#define HOLDER_NOBODY 65534
+int holder_give(struct users *users, const char *owner, struct atlock_caller *holder, struct atlock_why *why);
+
+#endif

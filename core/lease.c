@@ -1,0 +1,162 @@
+#include "lease.h"
+
+#include <errno.h>
+
+#include "grant.h"
+
+#define SWEEP_BATCH 1024 /* deadlines handled in one transaction: others get their turn in between */
+
+/* The first deadline from `from` on: 0 or 1 (none). `at` is its key. */
+static int due_next(struct op *op, const struct record_key *from, int64_t *instant, struct slice *lock,
+		    struct slice *at)
+{
+	const unsigned char table = TABLE_DUE;
+	const unsigned char *bytes;
+	struct slice value;
+	int rc;
+
+	rc = store_next(op->txn, record_key_slice(from), (struct slice){ &table, 1 }, at, &value);
+	if (rc != 0)
+		return rc;
+	bytes = at->data;
+	if (at->len != 18 || value.len < 2)
+		return op_corrupt(op, *at, -EBADMSG);
+	*instant = (int64_t)record_number(bytes + 1);
+	/* A ticket's entry has its rank in front. */
+	if (bytes[9] == DUE_TICKET)
+		value = (struct slice){ (const unsigned char *)value.data + 1, value.len - 1 };
+	*lock = value;
+	return 0;
+}
+
+static struct record_key due_start(void)
+{
+	return record_key_of(TABLE_DUE, (struct slice){ NULL, 0 });
+}
+
+/* A part of the deadlines that have come, for one transaction. */
+struct sweep {
+	struct record_key from;
+	int most;
+	/* Set by each run. */
+	int count;               /* how many were settled */
+	bool stuck;              /* the one behind them cannot be: its record is damaged */
+	struct record_key after; /* where the others go on */
+};
+
+/* Settles the lock of one deadline. One that this does not remove belongs to nothing: it would be tried for ever. */
+static int due_settle(struct op *op, struct slice lock, struct slice at)
+{
+	struct record_lock record;
+	struct slice value;
+	int rc;
+
+	rc = grant_settle(op, lock, &record);
+	if (rc >= 0)
+		rc = store_get(op->txn, at, &value);
+	return rc == 0 ? op_corrupt(op, at, -EBADMSG) : rc;
+}
+
+/* Goes forward only: whatever settling adds is not due yet, and what it removed is not passed over again. */
+static int sweep_in_txn(struct op *op)
+{
+	struct sweep *sweep = op->arg;
+	struct record_key from = sweep->from;
+	struct slice lock;
+	struct slice at = { NULL, 0 };
+	int64_t instant = ATLOCK_NEVER;
+	int rc = 0;
+
+	sweep->count = 0;
+	sweep->stuck = false;
+	while (sweep->count < sweep->most && (rc = due_next(op, &from, &instant, &lock, &at)) == 0 &&
+	       instant < op->now) {
+		rc = due_settle(op, lock, at);
+		if (rc < 0)
+			break;
+		from = record_key_after(at);
+		sweep->count++;
+	}
+	if (rc == -EIO && at.len > 0) {
+		sweep->stuck = true;
+		sweep->after = record_key_after(at);
+	}
+	return rc < 0 ? rc : sweep->count;
+}
+
+static int sweep_run(struct atlock *al, struct sweep *sweep)
+{
+	struct op op;
+
+	op_init(&op, al, NULL, NULL);
+	op.arg = sweep;
+	return op_run(&op, sweep_in_txn);
+}
+
+int atlock_run_due(struct atlock *al)
+{
+	struct sweep sweep = { .from = due_start(), .most = SWEEP_BATCH };
+	int damaged = 0;
+	int total = 0;
+	int rc;
+
+	if (al == NULL)
+		return -EINVAL;
+	do {
+		rc = sweep_run(al, &sweep);
+		if (rc < 0 && sweep.stuck) {
+			struct sweep before = { .from = sweep.from, .most = sweep.count };
+
+			/* What came before the damage was undone with it. Nobody else's lease waits for a repair. */
+			damaged = rc;
+			sweep.from = sweep.after;
+			rc = sweep_run(al, &before);
+		}
+		if (rc < 0)
+			return rc;
+		total += rc;
+	} while (sweep.stuck || rc == SWEEP_BATCH);
+	return damaged < 0 ? damaged : total;
+}
+
+static int next_due_in_txn(struct op *op)
+{
+	int64_t *instant = op->arg;
+	struct record_key from = due_start();
+	struct slice lock;
+	struct slice at;
+	int rc = due_next(op, &from, instant, &lock, &at);
+
+	if (rc == 1)
+		*instant = ATLOCK_NEVER;
+	return rc < 0 ? rc : 0;
+}
+
+int64_t atlock_next_due(struct atlock *al)
+{
+	int64_t instant = ATLOCK_NEVER;
+	struct op op;
+
+	if (al == NULL)
+		return ATLOCK_NEVER;
+	op_init(&op, al, NULL, NULL);
+	op.arg = &instant;
+	/* A store that cannot be read has nothing to wait for; every call says so by itself. */
+	return op_view(&op, next_due_in_txn) < 0 ? ATLOCK_NEVER : instant;
+}
+
+static int note_clock_in_txn(struct op *op)
+{
+	int rc = op_tail(op);
+
+	op->tail_dirty = true;
+	return rc;
+}
+
+int lease_note_clock(struct atlock *al)
+{
+	struct op op;
+
+	op_init(&op, al, NULL, NULL);
+	return op_run(&op, note_clock_in_txn);
+}

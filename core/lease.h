@@ -1,0 +1,10 @@
+/* Time passing: what ends by itself, and when. Private to core/. */
+#ifndef CORE_LEASE_H
+#define CORE_LEASE_H
+
+#include "op.h"
+
+/* The wall clock was set: remembers by how much, so that a restart does not take the step for time passed. */
+int lease_note_clock(struct atlock *al);
+
+#endif

@@ -1,0 +1,152 @@
+#include "limit.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "config.h"
+#include "dir.h"
+#include "why.h"
+
+/* Adds to `*count` how many entries of an index are the owner's, but no further than `max`. */
+static int index_count(struct op *op, enum record_table table, struct slice owner, uint64_t max, uint64_t *count)
+{
+	struct record_key prefix = record_key_holder(table, owner, (struct slice){ NULL, 0 });
+	struct record_key from;
+	struct slice key;
+	int rc = 0;
+
+	prefix.len--; /* without the NUL that ends a who */
+	from = prefix;
+	while (*count < max &&
+	       (rc = store_next(op->txn, record_key_slice(&from), record_key_slice(&prefix), &key, NULL)) == 0) {
+		(*count)++;
+		from = record_key_after(key);
+	}
+	return rc < 0 ? rc : 0;
+}
+
+static bool is_limited(const struct op *op, int64_t limit)
+{
+	return limit > 0 && op->caller != NULL && !op->caller->admin;
+}
+
+int limit_locks(struct op *op, struct slice owner)
+{
+	uint64_t max = (uint64_t)op->options->max_locks_per_user;
+	uint64_t count = 0;
+	int rc;
+
+	if (!is_limited(op, op->options->max_locks_per_user))
+		return 0;
+	rc = index_count(op, TABLE_HELD, owner, max, &count);
+	if (rc == 0)
+		rc = index_count(op, TABLE_WAITS, owner, max, &count);
+	if (rc < 0 || count < max)
+		return rc;
+	return why_set(op->why, -EDQUOT, ATLOCK_QUOTA,
+		       "%.*s holds or waits for %" PRIu64
+		       " locks, as many as one user may (option max_locks_per_user): release one first",
+		       (int)owner.len, (const char *)owner.data, max);
+}
+
+int limit_waits(struct op *op)
+{
+	struct slice owner = slice_of(op->caller->owner);
+	uint64_t max = (uint64_t)op->options->max_waiters_per_user;
+	uint64_t count = 0;
+	int rc;
+
+	if (!is_limited(op, op->options->max_waiters_per_user))
+		return limit_locks(op, owner);
+	rc = index_count(op, TABLE_WAITS, owner, max, &count);
+	if (rc < 0)
+		return rc;
+	if (count < max)
+		return limit_locks(op, owner);
+	return why_set(op->why, -EDQUOT, ATLOCK_QUOTA,
+		       "%s waits %" PRIu64
+		       " times, as often as one user may (option max_waiters_per_user): let a wait end first",
+		       op->caller->owner, max);
+}
+
+int limit_dirs(struct op *op)
+{
+	struct record_dirs dirs;
+	int rc;
+
+	if (!is_limited(op, op->options->max_dirs))
+		return 0;
+	rc = dir_counts(op, &dirs);
+	if (rc < 0 || dirs.count < (uint64_t)op->options->max_dirs)
+		return rc;
+	return why_set(op->why, -EDQUOT, ATLOCK_QUOTA,
+		       "custom/ has %" PRIu64 " directories, as many as it may (option max_dirs): remove empty ones",
+		       dirs.count);
+}
+
+/* --- Calls a second --- */
+
+#define RATE_SLOTS 1024 /* users whose calls are counted at a time; the newest has the slot */
+#define RATE_BURST ATLOCK_SECOND
+
+/*
+ * A bucket of one second's calls, as the instant at which it would be full again: each call moves that by its share of a second,
+ * and may not move it further than a second ahead.
+ */
+struct rate {
+	uid_t uid;
+	int64_t full_at;
+};
+
+struct rates {
+	pthread_mutex_t mutex;
+	struct rate slots[RATE_SLOTS]; /* mutex */
+};
+
+int rates_new(struct rates **out)
+{
+	struct rates *rates = calloc(1, sizeof(*rates));
+
+	if (rates == NULL)
+		return -ENOMEM;
+	pthread_mutex_init(&rates->mutex, NULL);
+	*out = rates;
+	return 0;
+}
+
+void rates_free(struct rates *rates)
+{
+	if (rates == NULL)
+		return;
+	pthread_mutex_destroy(&rates->mutex);
+	free(rates);
+}
+
+static bool rate_take(struct rates *rates, uid_t uid, int64_t share, int64_t now)
+{
+	struct rate *rate = &rates->slots[uid % RATE_SLOTS];
+	bool taken;
+
+	pthread_mutex_lock(&rates->mutex);
+	if (rate->uid != uid || rate->full_at < now)
+		*rate = (struct rate){ .uid = uid, .full_at = now };
+	taken = rate->full_at + share <= now + RATE_BURST;
+	if (taken)
+		rate->full_at += share;
+	pthread_mutex_unlock(&rates->mutex);
+	return taken;
+}
+
+int limit_rate(struct atlock *al, const struct atlock_caller *caller, struct atlock_why *why)
+{
+	int64_t limit = manager_options(al)->rate_limit;
+
+	if (limit == 0 || caller == NULL || caller->admin ||
+	    rate_take(al->rates, caller->uid, ATLOCK_SECOND / limit, clock_now(&al->clock)))
+		return 0;
+	return why_set(why, -EAGAIN, ATLOCK_RATE_LIMIT,
+		       "%s has made %" PRId64
+		       " calls in a second, as many as one user may (option rate_limit): slow down",
+		       caller->owner, limit);
+}

@@ -1,0 +1,168 @@
+#include "log.h"
+
+#include <bsd/string.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <syslog.h>
+#include <unistd.h>
+
+#include "text.h"
+
+#define LINE_MAX_BYTES 2048
+
+static const struct {
+	const char *name;
+	int priority;
+} levels[] = {
+	[ATLOCK_LOG_ERROR] = { "error", LOG_ERR },
+	[ATLOCK_LOG_WARNING] = { "warning", LOG_WARNING },
+	[ATLOCK_LOG_INFO] = { "info", LOG_INFO },
+	[ATLOCK_LOG_DEBUG] = { "debug", LOG_DEBUG },
+};
+
+/* The process's log. Set before there are threads, except for the level. */
+static struct {
+	bool open;
+	bool syslog;
+	bool journal; /* stderr is read by a journal, which takes the level from "<N>" at a line's start */
+	_Atomic int level;
+} process = { .level = ATLOCK_LOG_INFO };
+
+void atlock_log_open(enum atlock_log_target target, enum atlock_log_level level)
+{
+	process.open = true;
+	process.syslog = target == ATLOCK_LOG_SYSLOG;
+	process.journal = getenv("JOURNAL_STREAM") != NULL;
+	log_level_set(level);
+	if (process.syslog)
+		openlog("atlockfs", LOG_PID | LOG_NDELAY, LOG_DAEMON);
+}
+
+void log_level_set(enum atlock_log_level level)
+{
+	atomic_store_explicit(&process.level, (int)level, memory_order_relaxed);
+}
+
+/* Terminals obey C1 controls too, which in UTF-8 are 0xc2 followed by 0x80 to 0x9f. */
+static size_t control_len(const unsigned char *at)
+{
+	if (*at < 0x20 || *at == 0x7f)
+		return 1;
+	return at[0] == 0xc2 && at[1] >= 0x80 && at[1] <= 0x9f ? 2 : 0;
+}
+
+size_t log_line(const char *text, char *out, size_t len)
+{
+	static const char hex[] = "0123456789abcdef";
+	const unsigned char *at = (const unsigned char *)text;
+	size_t n = 0;
+
+	while (*at != '\0' && n + 9 < len) {
+		size_t bad = control_len(at);
+
+		if (bad == 0)
+			out[n++] = (char)*at++;
+		for (; bad > 0; bad--, at++) {
+			out[n++] = '\\';
+			out[n++] = 'x';
+			out[n++] = hex[*at >> 4];
+			out[n++] = hex[*at & 15];
+		}
+	}
+	n = text_strip_userinfo(out, n);
+	out[n] = '\0';
+	return n;
+}
+
+/* A whole line in one write, so that lines of several threads do not mix. */
+static void line_to_stderr(enum atlock_log_level level, const char *line)
+{
+	char text[LINE_MAX_BYTES + 64];
+	int n = process.journal ? snprintf(text, sizeof(text), "<%d>%s\n", levels[level].priority, line)
+				: snprintf(text, sizeof(text), "atlockfs: %s: %s\n", levels[level].name, line);
+	ssize_t wrote = n > 0 ? write(STDERR_FILENO, text, (size_t)n) : 0;
+
+	(void)wrote;
+}
+
+static void process_line(enum atlock_log_level level, const char *line)
+{
+	if (process.syslog)
+		syslog(levels[level].priority, "%s", line);
+	/* Whoever mounts sees why it failed, too; later there is nobody behind stderr. */
+	if (!process.syslog || level == ATLOCK_LOG_ERROR)
+		line_to_stderr(level, line);
+}
+
+static bool process_wants(enum atlock_log_level level)
+{
+	return process.open && (int)level <= atomic_load_explicit(&process.level, memory_order_relaxed);
+}
+
+void atlock_log(enum atlock_log_level level, const char *fmt, ...)
+{
+	char text[LINE_MAX_BYTES / 4];
+	char line[LINE_MAX_BYTES];
+	va_list args;
+
+	if (!process_wants(level))
+		return;
+	va_start(args, fmt);
+	(void)vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	(void)log_line(text, line, sizeof(line));
+	process_line(level, line);
+}
+
+__attribute__((format(printf, 3, 0))) static void log_format(struct atlock *al, enum atlock_log_level level,
+							     const char *fmt, va_list args)
+{
+	char text[LINE_MAX_BYTES / 4];
+	char line[LINE_MAX_BYTES];
+
+	(void)vsnprintf(text, sizeof(text), fmt, args);
+	(void)log_line(text, line, sizeof(line));
+	if (al->log != NULL)
+		al->log(al->log_arg, level, line);
+	else
+		process_line(level, line);
+}
+
+static bool log_wants(struct atlock *al, enum atlock_log_level level)
+{
+	return al->log != NULL ? (int64_t)level <= manager_options(al)->log_level : process_wants(level);
+}
+
+void log_write(struct atlock *al, enum atlock_log_level level, const char *fmt, ...)
+{
+	va_list args;
+
+	if (!log_wants(al, level))
+		return;
+	va_start(args, fmt);
+	log_format(al, level, fmt, args);
+	va_end(args);
+}
+
+void log_limited(struct atlock *al, struct log_limit *limit, enum atlock_log_level level, const char *fmt, ...)
+{
+	int64_t now = metrics_now();
+	int64_t last = atomic_load_explicit(&limit->last, memory_order_relaxed);
+	uint64_t left_out;
+	va_list args;
+
+	if (!log_wants(al, level))
+		return;
+	if ((last != 0 && now - last < ATLOCK_SECOND) || !atomic_compare_exchange_strong(&limit->last, &last, now)) {
+		atomic_fetch_add_explicit(&limit->left_out, 1, memory_order_relaxed);
+		return;
+	}
+	va_start(args, fmt);
+	log_format(al, level, fmt, args);
+	va_end(args);
+	left_out = atomic_exchange_explicit(&limit->left_out, 0, memory_order_relaxed);
+	if (left_out > 0)
+		log_write(al, level, "%ju more like that were left out", (uintmax_t)left_out);
+}

@@ -1,0 +1,336 @@
+#include "manager.h"
+
+#include <bsd/stdlib.h>
+#include <bsd/string.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "background.h"
+#include "bound.h"
+#include "comm.h"
+#include "config.h"
+#include "disable.h"
+#include "event.h"
+#include "format.h"
+#include "hook.h"
+#include "limit.h"
+#include "park.h"
+#include "process.h"
+#include "refusal.h"
+#include "seal.h"
+#include "session.h"
+#include "users.h"
+#include "watch.h"
+#include "why.h"
+
+struct users *manager_users(struct atlock *al)
+{
+	return al->users;
+}
+
+/* splitmix64: any state gives a good sequence, and taking a step is one addition. */
+uint64_t manager_random(struct atlock *al)
+{
+	uint64_t z = atomic_fetch_add_explicit(&al->random, UINT64_C(0x9e3779b97f4a7c15), memory_order_relaxed);
+
+	z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+	z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+	return z ^ (z >> 31);
+}
+
+/* --- Time --- */
+
+int64_t atlock_now(struct atlock *al)
+{
+	return al == NULL ? 0 : clock_now(&al->clock);
+}
+
+int64_t atlock_wall(struct atlock *al, int64_t instant)
+{
+	int64_t wall;
+
+	if (al == NULL || instant == ATLOCK_NEVER || __builtin_add_overflow(instant, clock_offset(&al->clock), &wall))
+		return instant;
+	return wall;
+}
+
+/* --- Opening --- */
+
+/* Carries a test's clock to the store. */
+struct test_clock {
+	struct store_clock store;
+	void (*read)(void *arg, struct atlock_time *out);
+	void *arg;
+};
+
+static void test_clock_read(void *arg, struct store_time *out)
+{
+	const struct test_clock *clock = arg;
+	struct atlock_time time;
+
+	clock->read(clock->arg, &time);
+	out->steady = time.steady;
+	out->wall = time.wall;
+}
+
+/* Goes on where the last manager stopped: the time, and the numbers a lost commit may have given out. */
+static int resume_in_txn(struct op *op)
+{
+	struct record_key key = record_key_meta("counter");
+	struct record_counter counter;
+	int rc;
+
+	rc = op_tail(op);
+	if (rc < 0)
+		return rc;
+	clock_start(&op->al->clock, op->al->store, op->tail.time, op->tail.offset);
+	clock_read(&op->al->clock, &op->now, &op->wall);
+	op->al->opened = op->wall;
+	op->al->health.offset = op->wall - op->now;
+	if (op->al->readonly)
+		return 0;
+	rc = op_get(op, RECORD_COUNTER, &key, &counter);
+	if (rc == 0 && counter.next < counter.ceiling) {
+		counter.next = counter.ceiling;
+		store_txn_sync(op->txn);
+		rc = op_put(op, RECORD_COUNTER, &key, &counter);
+	}
+	return rc < 0 ? rc : event_other(op, ATLOCK_EVENT_OPENED, "");
+}
+
+/* The daemon itself, for the events of its beginning and end. */
+static void manager_self(struct atlock *al, struct atlock_caller *out)
+{
+	memset(out, 0, sizeof(*out));
+	out->uid = geteuid();
+	out->pid = getpid();
+	if (users_name(al->users, out->uid, out->owner) < 0)
+		out->owner[0] = '\0';
+	atlock_caller_look(al, out);
+}
+
+static int manager_resume(struct atlock *al, struct atlock_why *why)
+{
+	struct atlock_caller self;
+	struct op op;
+	int rc;
+
+	manager_self(al, &self);
+	clock_start(&al->clock, al->store, 0, 0);
+	rc = format_open(al, why);
+	if (rc == 0)
+		rc = seal_start(al, why);
+	if (rc < 0)
+		return rc;
+	op_init(&op, al, &self, why);
+	rc = al->readonly ? op_view(&op, resume_in_txn) : op_run(&op, resume_in_txn);
+	if (rc == 0)
+		rc = config_resume(al, why);
+	if (rc == 0 && !al->readonly)
+		rc = seal_renew(al, why);
+	if (rc < 0 || al->readonly)
+		return rc;
+	rc = bound_recover(al);
+	if (rc == 0)
+		rc = disable_apply_open(al);
+	return rc < 0 ? why_set(why, rc, ATLOCK_BACKEND_ERROR, "the store cannot be recovered: %s", strerror(-rc)) : 0;
+}
+
+/* What needs no store. */
+static int manager_prepare(struct atlock *al, const struct atlock_setup *setup, struct atlock_why *why)
+{
+	struct atlock_options options;
+	int rc;
+
+	if (setup->options != NULL)
+		options = *setup->options;
+	else
+		atlock_options_init(&options);
+	rc = atlock_options_check(&options, why);
+	if (rc < 0)
+		return rc;
+	al->on_change = setup->on_change;
+	al->change_arg = setup->change_arg;
+	al->log = setup->log;
+	al->log_arg = setup->log_arg;
+	al->readonly = setup->readonly;
+	if (setup->host != NULL)
+		(void)strlcpy(al->host, setup->host, sizeof(al->host));
+	else if (gethostname(al->host, sizeof(al->host) - 1) != 0)
+		(void)strlcpy(al->host, "localhost", sizeof(al->host));
+	if (setup->seed != 0)
+		al->random = setup->seed;
+	else
+		arc4random_buf(&al->random, sizeof(al->random));
+	al->instance = manager_random(al);
+	rc = config_start(al, &options);
+	if (rc == 0)
+		rc = process_boot_tag(&al->boot);
+	al->sees_processes = process_proc_is_ours() == 0;
+	if (rc == 0)
+		rc = users_new(&al->users, NULL);
+	if (rc == 0)
+		rc = rates_new(&al->rates);
+	if (rc == 0)
+		rc = sessions_new(&al->sessions);
+	if (rc == 0)
+		rc = comms_new(&al->comms);
+	if (rc == 0)
+		rc = refusals_new(&al->refusals);
+	if (rc == 0)
+		rc = park_new(&al->park, &al->metrics);
+	if (rc == 0 && !setup->manual && !setup->readonly)
+		rc = watch_new(&al->watch);
+	return rc < 0 ? why_set(why, rc, ATLOCK_BACKEND_ERROR, "cannot start: %s", strerror(-rc)) : 0;
+}
+
+static int manager_store(struct atlock *al, const char *uri, const struct atlock_setup *setup, struct atlock_why *why)
+{
+	struct test_clock *clock = NULL;
+	struct store_options options = {
+		.sync = manager_options(al)->sync == ATLOCK_SYNC_OFF ? STORE_SYNC_OFF : STORE_SYNC_COMMIT,
+		.readonly = setup->readonly,
+		.max_bytes = setup->store_max_bytes,
+		.engine = setup->store_engine,
+		.engine_arg = setup->store_engine_arg,
+	};
+	char text[sizeof(why->text)] = "";
+	int rc;
+
+	if (setup->clock != NULL) {
+		clock = malloc(sizeof(*clock));
+		if (clock == NULL)
+			return -ENOMEM;
+		*clock = (struct test_clock){ { test_clock_read, clock }, setup->clock, setup->clock_arg };
+		al->test_clock = clock;
+		options.clock = &clock->store;
+	}
+	rc = store_open(&al->store, uri, &options, text, sizeof(text));
+	return rc < 0 ? why_set(why, rc, ATLOCK_BACKEND_ERROR, "%s", text) : 0;
+}
+
+static void manager_free(struct atlock *al)
+{
+	store_close(al->store);
+	hook_free(al);
+	watch_free(al->watch);
+	park_free(al->park);
+	comms_free(al->comms);
+	refusals_free(al->refusals);
+	sessions_free(al->sessions);
+	rates_free(al->rates);
+	users_free(al->users);
+	free(al->test_clock);
+	seal_free(al);
+	config_free(al);
+	health_clear(&al->health);
+	pthread_mutex_destroy(&al->options_mutex);
+	free(al);
+}
+
+int atlock_open(struct atlock **out, const char *store, const struct atlock_setup *setup, struct atlock_why *why)
+{
+	static const struct atlock_setup none;
+	struct atlock *al;
+	int rc;
+
+	why_clear(why);
+	if (out == NULL || store == NULL || store[0] == '\0')
+		return why_set(why, -EINVAL, ATLOCK_INVALID_REQUEST, "no store given: name a directory");
+	if (setup == NULL)
+		setup = &none;
+	al = calloc(1, sizeof(*al));
+	if (al == NULL)
+		return why_set(why, -ENOMEM, ATLOCK_BACKEND_ERROR, "out of memory");
+	pthread_mutex_init(&al->options_mutex, NULL);
+	health_init(&al->health);
+	rc = manager_prepare(al, setup, why);
+	if (rc == 0)
+		rc = seal_load(al, why);
+	if (rc == 0)
+		rc = manager_store(al, store, setup, why);
+	if (rc == 0)
+		rc = manager_resume(al, why);
+	if (rc == 0 && !setup->manual && !setup->readonly) {
+		rc = hook_new(al);
+		if (rc == 0)
+			rc = background_start(al);
+		if (rc == 0)
+			rc = hook_configured(al);
+		if (rc < 0)
+			why_set(why, rc, ATLOCK_BACKEND_ERROR, "cannot start a thread: %s", strerror(-rc));
+	}
+	if (rc < 0) {
+		background_stop(al);
+		manager_free(al);
+		return rc;
+	}
+	*out = al;
+	return 0;
+}
+
+static int closed_in_txn(struct op *op)
+{
+	return event_other(op, ATLOCK_EVENT_CLOSED, "");
+}
+
+void atlock_close(struct atlock *al)
+{
+	struct atlock_caller self;
+	bool background;
+	struct op op;
+
+	if (al == NULL)
+		return;
+	background = al->background != NULL;
+	background_stop(al);
+	if (background)
+		(void)atlock_run_refused(al);
+	park_finish_all(al->park, -ECANCELED, ATLOCK_CANCELLED);
+	if (!al->readonly) {
+		manager_self(al, &self);
+		op_init(&op, al, &self, NULL);
+		(void)op_run(&op, closed_in_txn);
+	}
+	hook_stop(al);
+	manager_free(al);
+}
+
+/* --- The whole store --- */
+
+static int status_in_txn(struct op *op)
+{
+	struct atlock_status *status = op->arg;
+	int rc = op_tail(op);
+
+	status->held = op->tail.held;
+	status->waiting = op->tail.waiting;
+	status->events = op->tail.seq;
+	status->last_change = op->tail.time;
+	return rc;
+}
+
+int atlock_status(struct atlock *al, struct atlock_status *out)
+{
+	struct store_stats stats;
+	struct store_room room;
+	struct op op;
+
+	if (al == NULL || out == NULL)
+		return -EINVAL;
+	store_room(al->store, &room);
+	store_stats(al->store, &stats);
+	*out = (struct atlock_status){
+		.store_used = room.used,
+		.store_free = room.free,
+		.store_low = room.low,
+		.updates = stats.updates,
+		.commits = stats.commits,
+		.owners_swept = atomic_load_explicit(&al->owners_swept, memory_order_relaxed),
+	};
+	op_init(&op, al, NULL, NULL);
+	op.arg = out;
+	return op_view(&op, status_in_txn);
+}

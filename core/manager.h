@@ -1,0 +1,83 @@
+/*
+ * The manager itself: what struct atlock is made of. Private to core/.
+ *
+ * Lock order: `park_mutex` is a leaf; no store call and no callback is made under it. Options: see
+ * config.h.
+ */
+#ifndef CORE_MANAGER_H
+#define CORE_MANAGER_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "atlock.h"
+#include "clock.h"
+#include "health.h"
+#include "metrics.h"
+#include "store.h"
+
+struct background;
+struct hook;
+struct config;
+struct park;
+struct refusals;
+struct rates;
+struct seal;
+struct comms;
+struct sessions;
+struct test_clock;
+struct users;
+struct watch;
+
+/* Keeps what could happen a thousand times a second from being logged so often; see log_limited(). */
+struct log_limit {
+	_Atomic int64_t last; /* see metrics_now() */
+	_Atomic uint64_t left_out;
+};
+
+struct atlock {
+	struct store *store;
+	struct clock clock;
+	_Atomic(struct config *) config;
+	pthread_mutex_t options_mutex; /* serialises those who replace `config` */
+
+	char host[65];
+	uint32_t boot;     /* which boot of this host */
+	uint64_t instance; /* this manager among all that ever opened the store */
+	uint16_t chain;    /* its event chain */
+	bool readonly;
+
+	atlock_change_fn *on_change;
+	void *change_arg;
+	atlock_log_fn *log;
+	void *log_arg;
+	struct log_limit log_store; /* calls that failed with the store */
+
+	struct users *users;
+	struct rates *rates; /* see limit.h */
+	struct sessions *sessions;
+	struct comms *comms;
+	struct watch *watch;           /* processes that locks live and die with */
+	struct background *background; /* NULL if the caller drives time itself */
+	struct hook *hook;             /* the same */
+
+	struct seal *seal;             /* keys of the users' texts; NULL: none was given */
+	bool sees_processes;           /* /proc is of our pid namespace */
+	struct refusals *refusals;     /* not yet in the event log */
+	struct park *park;             /* blocked calls, by number */
+	_Atomic uint64_t random;       /* state of the generator */
+	_Atomic uint64_t owners_swept; /* see struct atlock_status */
+	struct metrics metrics;
+	struct health health;
+	int64_t opened;                /* wall time */
+	struct test_clock *test_clock; /* replaces the system's, if not NULL */
+};
+
+/* Valid until atlock_close(). */
+const struct atlock_options *manager_options(struct atlock *al);
+struct users *manager_users(struct atlock *al);
+
+/* A number nobody can guess, or with a seed the next of a fixed sequence. */
+uint64_t manager_random(struct atlock *al);
+
+#endif

@@ -1,0 +1,42 @@
+/*
+ * What is inside a lock's name. Private to core/.
+ *
+ * A key is one byte for the tree, then:
+ *	'r'	the path after "repos/" in its one spelling: "acme/infra/-/modules/vpc/-/production:vpc". The repository's
+ *		root directory has no component: "acme/infra/-/-/production".
+ *	'g'	the command in its one spelling.
+ *	's'	the resource in its one spelling, then "/stop".
+ *	'c'	the directory's id, 8 bytes big-endian, then the name in its one spelling.
+ * Nothing but a directory id contains a NUL.
+ */
+#ifndef CORE_NAME_H
+#define CORE_NAME_H
+
+#include "atlock.h"
+#include "store.h"
+
+#define NAME_TREE_REPOS 'r'
+#define NAME_TREE_GLOBAL 'g'
+#define NAME_TREE_CUSTOM 'c'
+#define NAME_TREE_SHARED 's'
+#define NAME_STOP "stop" /* the lock of a shared resource */
+
+/* 0 if the key can be one: not empty, not over-long, of a known tree. -EINVAL, also for NULL. */
+int name_check(const struct atlock_name *name);
+
+/* Directory and last component of a name of custom/. `leaf` points into `name` and has no NUL. -EINVAL for another tree. */
+int name_custom_dir(const struct atlock_name *name, uint64_t *dir, const char **leaf, size_t *leaf_len);
+
+/* The resource that a name of shared/ is about. -EINVAL for another tree. */
+int name_shared(struct slice lock, struct slice *resource);
+
+/* The canonical path of a name of repos/, global/ or shared/, without "@who". -EINVAL for custom/, -ERANGE. */
+int name_print_plain(const struct atlock_name *name, char *out, size_t len);
+
+/*
+ * What every key below a directory of repos/ or global/ begins with: the tree's byte, then for "repos/acme" "acme/". Errors
+ * as atlock_path_kind(), and -ENOTDIR for a lock.
+ */
+int name_prefix(const char *dir, struct atlock_name *out, struct atlock_why *why);
+
+#endif

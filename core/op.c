@@ -1,0 +1,446 @@
+#include "op.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "allow.h"
+#include "background.h"
+#include "config.h"
+#include "grant.h"
+#include "holder.h"
+#include "hook.h"
+#include "log.h"
+#include "park.h"
+#include "refusal.h"
+#include "watch.h"
+#include "why.h"
+
+/* How many numbers a synced commit reserves when commits are not synced: a lost tail never gives one out twice. */
+#define NUMBER_RESERVE 65536
+
+static void *pile_add(struct op *op, struct pile *pile, size_t size)
+{
+	void *at;
+
+	if (pile->len + size > pile->cap) {
+		size_t cap = pile->cap * 2 + size;
+		unsigned char *data = malloc(cap);
+
+		if (data == NULL) {
+			op->failure = -ENOMEM;
+			return NULL;
+		}
+		memcpy(data, pile->data, pile->len);
+		if (pile->data != pile->small)
+			free(pile->data);
+		pile->data = data;
+		pile->cap = cap;
+	}
+	at = pile->data + pile->len;
+	pile->len += size;
+	return at;
+}
+
+static void pile_init(struct pile *pile)
+{
+	pile->data = pile->small;
+	pile->cap = sizeof(pile->small);
+	pile->len = 0;
+}
+
+static void pile_free(struct pile *pile)
+{
+	if (pile->data != pile->small)
+		free(pile->data);
+	pile_init(pile);
+}
+
+void op_init(struct op *op, struct atlock *al, const struct atlock_caller *caller, struct atlock_why *why)
+{
+	const struct config *config = config_now(al);
+
+	op->al = al;
+	op->options = &config->options;
+	op->policy = caller != NULL && !caller->admin ? config->policy : NULL;
+	if (op->policy != NULL)
+		allow_user(al, op->policy, caller, &op->policy_user);
+	op->caller = caller;
+	op->holder = NULL;
+	op->request = NULL;
+	op->why = why;
+	op->arg = NULL;
+	op->random = 0;
+	op->park = 0;
+	op->call = METRICS_NONE;
+	pile_init(&op->notices);
+	pile_init(&op->changes);
+	pile_init(&op->bound);
+	pile_init(&op->marks);
+	why_clear(why);
+}
+
+static void op_reset(struct op *op, struct store_txn *txn)
+{
+	op->txn = txn;
+	clock_read(&op->al->clock, &op->now, &op->wall);
+	op->refusal = 0;
+	op->failure = 0;
+	op->counter_loaded = op->counter_dirty = false;
+	op->tail_loaded = op->tail_dirty = false;
+	op->due = ATLOCK_NEVER;
+	op->notices.len = 0;
+	op->changes.len = 0;
+	op->bound.len = 0;
+	op->marks.len = 0;
+	why_clear(op->why);
+}
+
+int key_corrupt(struct atlock_why *why, struct slice key, int err)
+{
+	static const char hex[] = "0123456789abcdef";
+	const unsigned char *bytes = key.data;
+	char text[3 * 96 + 1];
+	size_t at = 0;
+	size_t i;
+
+	for (i = 0; i < key.len && at + 4 < sizeof(text); i++) {
+		if (bytes[i] > ' ' && bytes[i] < 0x7f && bytes[i] != '\\') {
+			text[at++] = (char)bytes[i];
+		} else {
+			text[at++] = '\\';
+			text[at++] = hex[bytes[i] >> 4];
+			text[at++] = hex[bytes[i] & 15];
+		}
+	}
+	text[at] = '\0';
+	return why_set(why, -EIO, ATLOCK_BACKEND_ERROR,
+		       err == -EPROTONOSUPPORT ? "the record at key %s was written by a newer version: upgrade"
+		       : err == -ENOKEY ? "the text at key %s is sealed with a key that was not given: mount with it"
+					: "the record at key %s is damaged: restore a backup of the store",
+		       text);
+}
+
+int op_corrupt(struct op *op, struct slice key, int err)
+{
+	struct atlock_why unasked = { .text = "" };
+	struct atlock_why *why = op->why != NULL ? op->why : &unasked;
+	int rc = key_corrupt(why, key, err);
+
+	log_limited(op->al, &op->al->log_store, ATLOCK_LOG_ERROR, "%s", why->text);
+	return rc;
+}
+
+int op_get(struct op *op, enum record_kind kind, const struct record_key *key, void *record)
+{
+	struct slice at = record_key_slice(key);
+	struct slice value;
+	int rc;
+
+	rc = store_get(op->txn, at, &value);
+	if (rc != 0)
+		return rc;
+	rc = record_decode(kind, value, record);
+	return rc < 0 ? op_corrupt(op, at, rc) : 0;
+}
+
+int op_put(struct op *op, enum record_kind kind, const struct record_key *key, const void *record)
+{
+	unsigned char buf[RECORD_MAX];
+	int len;
+
+	len = record_encode(kind, record, buf);
+	if (len < 0)
+		return len;
+	return store_put(op->txn, record_key_slice(key), (struct slice){ buf, (size_t)len });
+}
+
+int op_tail(struct op *op)
+{
+	struct record_key key = record_key_tail(op->al->chain);
+	int rc;
+
+	if (op->tail_loaded)
+		return 0;
+	rc = op_get(op, RECORD_TAIL, &key, &op->tail);
+	if (rc < 0)
+		return rc;
+	if (rc == 1)
+		memset(&op->tail, 0, sizeof(op->tail));
+	memset(op->tail_hash, 0, sizeof(op->tail_hash));
+	if (op->tail.hash.len == sizeof(op->tail_hash))
+		memcpy(op->tail_hash, op->tail.hash.data, sizeof(op->tail_hash));
+	op->tail.hash = (struct slice){ op->tail_hash, sizeof(op->tail_hash) };
+	op->tail_loaded = true;
+	return 0;
+}
+
+static int op_counter(struct op *op)
+{
+	struct record_key key = record_key_meta("counter");
+	int rc;
+
+	if (op->counter_loaded)
+		return 0;
+	rc = op_get(op, RECORD_COUNTER, &key, &op->counter);
+	if (rc < 0)
+		return rc;
+	if (rc == 1)
+		op->counter = (struct record_counter){ .next = 1 };
+	op->counter_loaded = true;
+	return 0;
+}
+
+int op_number(struct op *op, uint64_t *out)
+{
+	int rc = op_counter(op);
+
+	if (rc < 0)
+		return rc;
+	if (!store_durable(op->al->store) && op->counter.next >= op->counter.ceiling) {
+		op->counter.ceiling = op->counter.next + NUMBER_RESERVE;
+		store_txn_sync(op->txn);
+	}
+	*out = op->counter.next++;
+	op->counter_dirty = true;
+	return 0;
+}
+
+int op_skip(struct op *op, uint64_t count)
+{
+	int rc = op_counter(op);
+
+	if (rc < 0)
+		return rc;
+	op->counter.next += count;
+	op->counter_dirty = true;
+	store_txn_sync(op->txn);
+	return 0;
+}
+
+/* Writes back what the operation counted. */
+static int op_flush(struct op *op)
+{
+	struct record_key key;
+	int rc = 0;
+
+	if (op->tail_dirty) {
+		op->tail.time = op->now;
+		op->tail.offset = op->wall - op->now;
+		key = record_key_tail(op->al->chain);
+		rc = op_put(op, RECORD_TAIL, &key, &op->tail);
+	}
+	if (rc == 0 && op->counter_dirty) {
+		key = record_key_meta("counter");
+		rc = op_put(op, RECORD_COUNTER, &key, &op->counter);
+	}
+	return rc;
+}
+
+struct op_call {
+	struct op *op;
+	op_fn *fn;
+	bool decided; /* the function has succeeded; what fails after it is the store */
+};
+
+static int op_update_txn(struct store_txn *txn, void *arg)
+{
+	struct op_call *call = arg;
+	int rc;
+	int flushed;
+
+	op_reset(call->op, txn);
+	call->decided = false;
+	rc = call->fn(call->op);
+	if (rc < 0)
+		return rc;
+	call->decided = true;
+	flushed = op_flush(call->op);
+	if (flushed == 0)
+		flushed = call->op->failure;
+	return flushed < 0 ? flushed : rc;
+}
+
+/* The view this thread is in the middle of, if any. */
+struct viewing {
+	const struct store *store;
+	struct store_txn *txn;
+};
+
+static _Thread_local struct viewing op_viewing;
+
+static int op_view_txn(struct store_txn *txn, void *arg)
+{
+	struct op_call *call = arg;
+	struct viewing outer = op_viewing;
+	int rc;
+
+	op_viewing = (struct viewing){ call->op->al->store, txn };
+	op_reset(call->op, txn);
+	rc = call->fn(call->op);
+	op_viewing = outer;
+	return rc;
+}
+
+/* Not a refusal, for which nobody wanted a reason. */
+static bool is_trouble(int rc)
+{
+	return rc == -EIO || rc == -ENOSPC || rc == -EROFS || rc == -ENOMEM || rc == -EBADMSG;
+}
+
+/* An error that no decision explained comes from the store. */
+static int op_explain(struct op *op, int rc)
+{
+	if (rc >= 0 || (op->why != NULL && op->why->code != ATLOCK_OK))
+		return rc;
+	if (is_trouble(rc))
+		log_limited(op->al, &op->al->log_store, ATLOCK_LOG_ERROR, "the store failed: %s", strerror(-rc));
+	if (rc == -ENOSPC)
+		return why_set(op->why, rc, ATLOCK_BACKEND_ERROR,
+			       "no room left on the disk of the store: make room and try again");
+	if (rc == -EROFS)
+		return why_set(op->why, rc, ATLOCK_BACKEND_ERROR, "the store is open for reading only");
+	return why_set(op->why, rc == -EBADMSG ? -EIO : rc, ATLOCK_BACKEND_ERROR, "the store failed: %s",
+		       strerror(-rc));
+}
+
+static void op_deliver(struct op *op)
+{
+	const struct notice *notices = (const struct notice *)(const void *)op->notices.data;
+	const struct bound *bound = (const struct bound *)(const void *)op->bound.data;
+	const struct metrics_mark *marks = (const struct metrics_mark *)(const void *)op->marks.data;
+	size_t at;
+	size_t i;
+
+	for (i = 0; i < op->marks.len / sizeof(*marks); i++)
+		metrics_mark(&op->al->metrics, &marks[i]);
+	if (op->marks.len > 0)
+		hook_wake(op->al);
+	for (i = 0; i < op->bound.len / sizeof(*bound); i++)
+		background_bind(op->al, bound[i].pid, bound[i].start);
+	if (op->due != ATLOCK_NEVER)
+		background_arm(op->al, op->due);
+	for (i = 0; i < op->notices.len / sizeof(*notices); i++)
+		park_finish(op->al->park, &notices[i]);
+	for (at = 0; at < op->changes.len;) {
+		const unsigned char *change = op->changes.data + at;
+		size_t len = (size_t)change[1] << 8 | change[2];
+		struct atlock_name name;
+
+		name_from_key(&name, (struct slice){ change + 3, len });
+		op->al->on_change(op->al->change_arg, (enum atlock_change)change[0], &name);
+		at += 3 + len;
+	}
+}
+
+int op_run(struct op *op, op_fn *fn)
+{
+	struct op_call call = { op, fn, false };
+	int64_t began = op->call != METRICS_NONE ? metrics_now() : 0;
+	int rc;
+
+	op->random = manager_random(op->al);
+	rc = store_update(op->al->store, op_update_txn, &call);
+	if (rc >= 0) {
+		op_deliver(op);
+		if (op->refusal < 0)
+			rc = op->refusal;
+	} else if (call.decided) {
+		why_clear(op->why);
+	}
+	rc = op_explain(op, rc);
+	pile_free(&op->notices);
+	pile_free(&op->changes);
+	pile_free(&op->bound);
+	pile_free(&op->marks);
+	/* One that wrote something nonetheless has an event of its own. */
+	if (op->refusal == 0)
+		refusal_note(op, rc);
+	return metrics_count(&op->al->metrics, op->call, began, rc, op->why);
+}
+
+int op_view(struct op *op, op_fn *fn)
+{
+	struct op_call call = { op, fn, false };
+
+	/* A callback of a listing that reads: on the state the listing is made from. */
+	if (op_viewing.store == op->al->store)
+		return op_explain(op, op_view_txn(op_viewing.txn, &call));
+	return op_explain(op, store_view(op->al->store, op_view_txn, &call));
+}
+
+void op_tell(struct op *op, const struct record_ticket *ticket, int err, enum atlock_code code,
+	     const struct record_lock *granted)
+{
+	struct notice *notice;
+
+	/* Whoever runs this operation gets its answer as the return value. */
+	if (ticket->park == 0 || ticket->park == op->park || ticket->instance != op->al->instance)
+		return;
+	notice = pile_add(op, &op->notices, sizeof(*notice));
+	if (notice == NULL)
+		return;
+	memset(notice, 0, sizeof(*notice));
+	notice->park = ticket->park;
+	notice->err = err;
+	notice->code = code;
+	if (granted != NULL)
+		grant_fill(&notice->grant, granted);
+}
+
+void op_changed(struct op *op, enum atlock_change what, struct slice lock)
+{
+	unsigned char *at;
+
+	if (op->al->on_change == NULL)
+		return;
+	at = pile_add(op, &op->changes, 3 + lock.len);
+	if (at == NULL)
+		return;
+	at[0] = (unsigned char)what;
+	at[1] = (unsigned char)(lock.len >> 8);
+	at[2] = (unsigned char)lock.len;
+	memcpy(at + 3, lock.data, lock.len);
+}
+
+void op_bound(struct op *op, struct slice who, uint64_t start)
+{
+	char text[ATLOCK_WHO_MAX + 1] = "";
+	struct bound *bound;
+	pid_t pid;
+
+	if (start == 0 || who.len >= sizeof(text))
+		return;
+	memcpy(text, who.data, who.len);
+	if (!holder_pid(text, &pid))
+		return;
+	bound = pile_add(op, &op->bound, sizeof(*bound));
+	if (bound != NULL)
+		*bound = (struct bound){ pid, start };
+}
+
+void op_due(struct op *op, int64_t instant)
+{
+	if (instant < op->due)
+		op->due = instant;
+}
+
+void op_mark(struct op *op, enum metrics_mark_kind kind, unsigned int label, int64_t value)
+{
+	struct metrics_mark *mark = pile_add(op, &op->marks, sizeof(*mark));
+
+	if (mark != NULL)
+		*mark = (struct metrics_mark){ kind, label, value };
+}
+
+void name_from_key(struct atlock_name *name, struct slice key)
+{
+	name->len = (uint16_t)(key.len > sizeof(name->key) ? sizeof(name->key) : key.len);
+	memcpy(name->key, key.data, name->len);
+	name->who[0] = '\0';
+}
+
+struct slice name_slice(const struct atlock_name *name)
+{
+	return (struct slice){ name->key, name->len };
+}

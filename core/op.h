@@ -1,0 +1,114 @@
+/*
+ * One operation: a function run inside a store transaction, with what it needs (the time, the options, the counters) and
+ * what is to happen once it is committed (waiters told, changes announced, the next deadline armed). Private to core/.
+ *
+ *	struct op op;
+ *	op_init(&op, al, caller, why);
+ *	op.request = ...;
+ *	return op_run(&op, acquire_in_txn);	delivers, and frees what the operation gathered
+ *
+ * The function may run again: op_run() empties everything gathered before each run. A function that returns < 0 leaves
+ * no trace. One that must refuse and still write (the victim of a deadlock) returns 0 and sets `op->refusal`.
+ */
+#ifndef CORE_OP_H
+#define CORE_OP_H
+
+#include "manager.h"
+#include "policy.h"
+#include "record.h"
+
+/* Bytes gathered during an operation; small ones need no allocation. */
+struct pile {
+	unsigned char *data;
+	size_t len;
+	size_t cap;
+	_Alignas(max_align_t) unsigned char small[512];
+};
+
+struct op {
+	struct atlock *al;
+	const struct atlock_options *options;
+	const struct policy *policy; /* that binds the caller; NULL: none does. See allow.h */
+	struct policy_user policy_user;
+	const struct atlock_caller *caller; /* who acts; NULL: the manager itself */
+	const struct atlock_caller *holder; /* whom a lock is taken for; NULL: the caller */
+	const struct atlock_request *request;
+	struct atlock_why *why;
+	void *arg;       /* the operation's own */
+	uint64_t random; /* drawn before the first run, so that runs agree */
+	uint64_t park;   /* number under which this call waits, or 0 */
+
+	/* Set anew for each run. */
+	struct store_txn *txn;
+	int64_t now;
+	int64_t wall;
+	struct record_counter counter;
+	struct record_tail tail;
+	unsigned char tail_hash[32];
+	bool counter_loaded, counter_dirty;
+	bool tail_loaded, tail_dirty;
+	enum metrics_call call; /* as what it is counted; set before the first run, which may know better */
+	int refusal;
+	int failure;         /* out of memory while gathering */
+	int64_t due;         /* earliest deadline this operation added */
+	struct pile notices; /* struct notice */
+	struct pile changes; /* what (1), length (2), key */
+	struct pile bound;   /* struct bound: processes to watch from now on */
+	struct pile marks;   /* struct metrics_mark */
+};
+
+/* A blocked call to be answered after the commit. */
+struct notice {
+	uint64_t park;
+	int err;
+	enum atlock_code code;
+	struct atlock_grant grant;
+};
+
+struct bound {
+	pid_t pid;
+	uint64_t start;
+};
+
+typedef int op_fn(struct op *op);
+
+void op_init(struct op *op, struct atlock *al, const struct atlock_caller *caller, struct atlock_why *why);
+int op_run(struct op *op, op_fn *fn);
+
+/* Runs `fn` on one consistent state, without the right to write. */
+int op_view(struct op *op, op_fn *fn);
+
+/* The next number for a grant or a ticket: greater than all before, whatever crashes. */
+int op_number(struct op *op, uint64_t *out);
+
+/* Leaves out as many numbers. */
+int op_skip(struct op *op, uint64_t count);
+
+/* The chain's tail with the counts; mark it dirty after changing it. */
+int op_tail(struct op *op);
+
+/* Gathered for after the commit. */
+void op_tell(struct op *op, const struct record_ticket *ticket, int err, enum atlock_code code,
+	     const struct record_lock *granted);
+void op_changed(struct op *op, enum atlock_change what, struct slice lock);
+
+/* If `who` is bound to a process: it is watched after the commit. A record's `pid` is another, the one that called. */
+void op_bound(struct op *op, struct slice who, uint64_t start);
+void op_due(struct op *op, int64_t instant);
+
+/* To be counted; see metrics.h. `value` is in nanoseconds, where there is one. */
+void op_mark(struct op *op, enum metrics_mark_kind kind, unsigned int label, int64_t value);
+
+/* Says that a record cannot be read, naming its key; returns -EIO. */
+int op_corrupt(struct op *op, struct slice key, int err);
+int key_corrupt(struct atlock_why *why, struct slice key, int err);
+
+/* Record of `kind` at `key`: 0, 1 (absent), or a negative errno that has been explained. */
+int op_get(struct op *op, enum record_kind kind, const struct record_key *key, void *record);
+int op_put(struct op *op, enum record_kind kind, const struct record_key *key, const void *record);
+
+/* Makes a name from a lock's key. */
+void name_from_key(struct atlock_name *name, struct slice key);
+struct slice name_slice(const struct atlock_name *name);
+
+#endif

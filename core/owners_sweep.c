@@ -1,0 +1,277 @@
+/* Leftovers: claims and references that do not belong together. Found, reported, and set right. */
+#include <errno.h>
+#include <string.h>
+
+#include "event.h"
+#include "owners.h"
+
+int owners_key_split(struct slice key, struct reference_key *out)
+{
+	const char *url = (const char *)key.data + 1;
+	const char *end = key.len > 1 ? memchr(url, '\0', key.len - 1) : NULL;
+	size_t rest = end != NULL ? (size_t)((const char *)key.data + key.len - end) : 0;
+	int type = rest > 2 ? owners_type_of((uint8_t)end[1]) : -1;
+
+	if (type < 0 || end == url || (size_t)(end - url) > ATLOCK_URL_MAX || rest - 2 > ATLOCK_COMPONENT_MAX)
+		return -EBADMSG;
+	out->url = (struct slice){ url, (size_t)(end - url) };
+	out->type = (enum atlock_reference_type)type;
+	out->id = (struct slice){ end + 2, rest - 2 };
+	return 0;
+}
+
+/* What a URL has, and what it should have. */
+struct audit {
+	struct record_claim claim; /* as it should be */
+	struct record_claim found; /* as it is, if it is there */
+	bool claimed;
+	uint64_t references; /* of the owner */
+	uint64_t strays;     /* of others */
+};
+
+static bool audit_agrees(const struct audit *audit)
+{
+	return audit->strays == 0 && audit->claimed == (audit->references > 0) &&
+	       (!audit->claimed || (audit->found.applications == audit->claim.applications &&
+				    audit->found.credentials == audit->claim.credentials));
+}
+
+/* Counts one reference, or with `fix` removes it if it is another's. */
+static int audit_reference(struct op *op, struct audit *audit, struct slice key, struct slice value, bool fix)
+{
+	struct record_reference record;
+	struct reference_key parts = { .type = ATLOCK_APPLICATIONS };
+	int rc = record_decode(RECORD_REFERENCE, value, &record);
+
+	if (rc == 0)
+		rc = owners_key_split(key, &parts);
+	if (rc < 0)
+		return op_corrupt(op, key, rc);
+	if (audit->claim.owner.len == 0)
+		audit->claim = (struct record_claim){
+			.uid = record.uid, .gid = record.gid, .since = record.since, .owner = record.owner
+		};
+	if (!slice_equal(record.owner, audit->claim.owner)) {
+		audit->strays++;
+		return fix ? store_del(op->txn, key) : 0;
+	}
+	audit->references++;
+	++*owners_count(&audit->claim, parts.type);
+	return 0;
+}
+
+static int audit_url(struct op *op, struct slice url, struct audit *audit, bool fix)
+{
+	struct record_key prefix = record_key_references(url);
+	struct record_key from = prefix;
+	struct slice key;
+	struct slice value;
+	int rc = owners_claim_get(op, url, &audit->found);
+
+	if (rc < 0)
+		return rc;
+	audit->claimed = rc == 0;
+	audit->claim = audit->claimed ? audit->found : (struct record_claim){ .uid = 0 };
+	audit->claim.applications = audit->claim.credentials = 0;
+	audit->references = audit->strays = 0;
+	while ((rc = store_next(op->txn, record_key_slice(&from), record_key_slice(&prefix), &key, &value)) == 0) {
+		from = record_key_after(key);
+		rc = audit_reference(op, audit, key, value, fix);
+		if (rc < 0)
+			return rc;
+	}
+	return rc < 0 ? rc : 0;
+}
+
+int owners_settle(struct op *op, struct slice url)
+{
+	struct record_key key = record_key_of(TABLE_CLAIM, url);
+	const struct reference_key about = { .url = url };
+	char path[OWNERS_PATH_MAX];
+	struct audit audit;
+	int rc = audit_url(op, url, &audit, true);
+
+	if (rc < 0 || audit_agrees(&audit))
+		return rc;
+	if (audit.references == 0)
+		rc = store_del(op->txn, record_key_slice(&key));
+	else
+		rc = op_put(op, RECORD_CLAIM, &key, &audit.claim);
+	if (rc < 0)
+		return rc;
+	owners_path_print(&about, path);
+	rc = event_owned(op, ATLOCK_EVENT_OWNERS_SWEPT, audit.claim.owner, path);
+	return rc < 0 ? rc : 1;
+}
+
+/* --- Looking for them --- */
+
+/* The URLs of one of the tables, one after the other. */
+struct walk {
+	enum record_table table;
+	struct record_key from;
+	struct slice url;
+	bool damaged; /* what is there of it cannot be read */
+	struct audit audit;
+};
+
+static void walk_start(struct walk *walk, enum record_table table)
+{
+	walk->table = table;
+	walk->from = record_key_of(table, (struct slice){ NULL, 0 });
+}
+
+/* Takes the URL out of a key. References are passed over with one seek a URL. */
+static int walk_url(struct walk *walk, struct slice key)
+{
+	struct reference_key parts = { .type = ATLOCK_APPLICATIONS };
+	struct record_key prefix;
+	int rc;
+
+	walk->from = record_key_after(key);
+	walk->url = (struct slice){ (const char *)key.data + 1, key.len - 1 };
+	if (walk->table == TABLE_CLAIM)
+		return walk->url.len > 0 && walk->url.len <= ATLOCK_URL_MAX ? 0 : -EBADMSG;
+	rc = owners_key_split(key, &parts);
+	if (rc < 0)
+		return rc;
+	prefix = record_key_references(parts.url);
+	walk->from = record_key_after_prefix(record_key_slice(&prefix));
+	walk->url = parts.url;
+	return 0;
+}
+
+/* Goes on to the next URL: 0 or 1 (no more). */
+static int walk_next(struct op *op, struct walk *walk)
+{
+	const unsigned char first = (unsigned char)walk->table;
+	struct slice key;
+	int rc = store_next(op->txn, record_key_slice(&walk->from), (struct slice){ &first, 1 }, &key, NULL);
+
+	if (rc != 0)
+		return rc;
+	rc = walk_url(walk, key);
+	if (rc == 0)
+		rc = audit_url(op, walk->url, &walk->audit, false);
+	walk->damaged = rc == -EBADMSG || rc == -EIO;
+	return walk->damaged ? 0 : rc;
+}
+
+struct sweep {
+	struct walk walk;
+	bool damaged; /* something was passed over */
+	size_t len;   /* of the URL that was found */
+	char url[ATLOCK_URL_MAX];
+};
+
+/* Goes on to the next URL that something is wrong with: 0 or 1 (no more). */
+static int sweep_find(struct op *op)
+{
+	struct sweep *sweep = op->arg;
+	struct walk *walk = &sweep->walk;
+	int rc;
+
+	while ((rc = walk_next(op, walk)) == 0) {
+		sweep->damaged = sweep->damaged || walk->damaged;
+		if (walk->damaged || audit_agrees(&walk->audit))
+			continue;
+		memcpy(sweep->url, walk->url.data, walk->url.len);
+		sweep->len = walk->url.len;
+		return 0;
+	}
+	return rc;
+}
+
+static int sweep_fix(struct op *op)
+{
+	const struct sweep *sweep = op->arg;
+
+	return owners_settle(op, (struct slice){ sweep->url, sweep->len });
+}
+
+static int sweep_table(struct atlock *al, enum record_table table, struct sweep *sweep)
+{
+	struct op op;
+	int count = 0;
+	int rc;
+
+	walk_start(&sweep->walk, table);
+	do {
+		op_init(&op, al, NULL, NULL);
+		op.arg = sweep;
+		rc = op_view(&op, sweep_find);
+		if (rc != 0)
+			break;
+		op_init(&op, al, NULL, NULL);
+		op.arg = sweep;
+		rc = op_run(&op, sweep_fix);
+		count += rc > 0;
+	} while (rc >= 0);
+	atomic_fetch_add_explicit(&al->owners_swept, (uint64_t)count, memory_order_relaxed);
+	return rc < 0 ? rc : count;
+}
+
+int atlock_run_owners(struct atlock *al)
+{
+	struct sweep sweep = { .damaged = false };
+	int claims;
+	int references;
+
+	if (al == NULL)
+		return -EINVAL;
+	claims = sweep_table(al, TABLE_CLAIM, &sweep);
+	references = claims < 0 ? claims : sweep_table(al, TABLE_REFERENCE, &sweep);
+	if (references < 0)
+		return references;
+	return sweep.damaged ? -EIO : claims + references;
+}
+
+/* --- For atlock_check() --- */
+
+static bool is_one_spelling(struct slice url)
+{
+	char text[ATLOCK_URL_MAX + 1];
+	char spelled[ATLOCK_URL_MAX + 1];
+
+	memcpy(text, url.data, url.len);
+	text[url.len] = '\0';
+	return atlock_url_normalise(text, spelled, NULL) == 0 && strcmp(spelled, text) == 0;
+}
+
+static const char *check_one(const struct walk *walk)
+{
+	if (walk->damaged)
+		return "a record or key is damaged";
+	if (!audit_agrees(&walk->audit))
+		return "claim and references do not agree";
+	return is_one_spelling(walk->url) ? NULL : "is not the one spelling of a URL";
+}
+
+static int64_t check_table(struct op *op, enum record_table table, FILE *report)
+{
+	struct walk walk;
+	int64_t problems = 0;
+	int rc;
+
+	walk_start(&walk, table);
+	while ((rc = walk_next(op, &walk)) == 0) {
+		const char *what = check_one(&walk);
+
+		if (what == NULL)
+			continue;
+		problems++;
+		if (report != NULL)
+			(void)fprintf(report, "owners/%.*s: %s\n", (int)walk.url.len, (const char *)walk.url.data,
+				      what);
+	}
+	return rc < 0 ? rc : problems;
+}
+
+/* A URL that both tables know is compared with the first; the second shows what has no claim. */
+int64_t owners_check_all(struct op *op, FILE *report)
+{
+	int64_t claims = check_table(op, TABLE_CLAIM, report);
+	int64_t references = claims < 0 ? claims : check_table(op, TABLE_REFERENCE, report);
+
+	return references < 0 ? references : claims + references;
+}

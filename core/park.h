@@ -1,0 +1,37 @@
+/*
+ * Calls that are blocked in a queue: a number for each, and how to answer it. Its ticket in the store carries the number,
+ * which is given out before the ticket is written, so that an answer can never come too early. Private to core/.
+ */
+#ifndef CORE_PARK_H
+#define CORE_PARK_H
+
+#include "atlock.h"
+
+struct metrics;
+struct notice;
+struct park;
+
+/* What becomes of each call is counted in `metrics`. */
+int park_new(struct park **out, struct metrics *metrics);
+void park_free(struct park *park);
+
+/* Enters a call, with what it takes to find its ticket again: its number, or 0 without memory. */
+uint64_t park_add(struct park *park, const struct atlock_request *req, atlock_done_fn *done, void *arg);
+
+/* Whose call it is: the lock, and `owner` and `who` of `caller` (nothing else of it). 0, or 1 if it has been answered. */
+int park_find(struct park *park, uint64_t number, struct atlock_name *lock, struct atlock_caller *caller);
+
+/*
+ * Takes it out without an answer: 0, or 1 if it has been or is being answered. A call that never came to wait is removed, one
+ * that gave up is cancelled.
+ */
+int park_remove(struct park *park, uint64_t number);
+int park_cancel(struct park *park, uint64_t number);
+
+/* Answers a call, unless it is gone. Runs its callback with no lock held. */
+void park_finish(struct park *park, const struct notice *notice);
+
+/* Answers all of them with `err`. */
+void park_finish_all(struct park *park, int err, enum atlock_code code);
+
+#endif

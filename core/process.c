@@ -1,0 +1,284 @@
+#include "process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/pidfd.h>
+#include <unistd.h>
+
+#define STAT_MAX 1024 /* /proc/<pid>/stat: 52 numbers and a name of 64 bytes at most */
+#define WALK_TRIES 8  /* each needs an ancestor that died meanwhile */
+#define WALK_DEPTH 4096
+
+/* What /proc says of a process that is gone depends on when it went. */
+static int gone(int err)
+{
+	return err == ENOENT ? -ESRCH : -err;
+}
+
+int process_proc_is_ours(void)
+{
+	char self[32];
+	ssize_t n = readlink("/proc/self", self, sizeof(self) - 1);
+
+	if (n < 0)
+		return -ENXIO;
+	self[n] = '\0';
+	return strtol(self, NULL, 10) == getpid() ? 0 : -ENXIO;
+}
+
+int process_parse_stat(const char *text, pid_t *parent, uint64_t *start)
+{
+	/* The name in parentheses is the process's own choice, with whatever it likes in it: the last ')' ends it. */
+	const char *rest = strrchr(text, ')');
+	int ppid;
+
+	if (rest == NULL)
+		return -EBADMSG;
+	if (sscanf(rest + 1, " %*c %d %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %" SCNu64,
+		   &ppid, start) != 2)
+		return -EBADMSG;
+	*parent = ppid;
+	return 0;
+}
+
+static int stat_read(int dir, struct process *out)
+{
+	char text[STAT_MAX];
+	ssize_t n;
+	int fd = openat(dir, "stat", O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return gone(errno);
+	n = read(fd, text, sizeof(text) - 1);
+	if (n < 0)
+		n = gone(errno);
+	close(fd);
+	if (n < 0)
+		return (int)n;
+	text[n] = '\0';
+	return process_parse_stat(text, &out->parent, &out->start);
+}
+
+/* One line of /proc/<pid>/status. Its name line has newlines escaped, so a name cannot pose as another line. */
+static void status_line(const char *line, struct process *out)
+{
+	int pid;
+	int inner;
+	unsigned uid;
+	unsigned euid;
+
+	if (sscanf(line, "Tgid: %d", &pid) == 1) {
+		out->pid = pid;
+	} else if (sscanf(line, "Uid: %u %u", &uid, &euid) == 2) {
+		out->uid = uid;
+		out->euid = euid;
+	} else if (sscanf(line, "NSpid: %d %d", &pid, &inner) == 2) {
+		out->nested = true;
+	}
+}
+
+static int status_read(int dir, struct process *out)
+{
+	char *line = NULL;
+	size_t size = 0;
+	FILE *file;
+	int fd = openat(dir, "status", O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return gone(errno);
+	file = fdopen(fd, "r");
+	if (file == NULL) {
+		close(fd);
+		return -ENOMEM;
+	}
+	while (getline(&line, &size, file) > 0)
+		status_line(line, out);
+	free(line);
+	fclose(file);
+	return out->pid > 0 ? 0 : -ESRCH;
+}
+
+/* The directory is one process for good: once it is gone, reads below it fail, whoever has the pid then. */
+static int task_read(pid_t tid, struct process *out)
+{
+	char path[32];
+	int dir;
+	int err;
+
+	memset(out, 0, sizeof(*out));
+	snprintf(path, sizeof(path), "/proc/%d", tid);
+	dir = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (dir < 0)
+		return gone(errno);
+	err = status_read(dir, out);
+	if (err == 0)
+		err = stat_read(dir, out);
+	close(dir);
+	return err;
+}
+
+int process_read(pid_t tid, struct process *out)
+{
+	int err;
+
+	if (tid <= 0)
+		return -ENXIO;
+	err = process_proc_is_ours();
+	if (err == 0)
+		err = task_read(tid, out);
+	if (err == 0 && out->pid != tid)
+		err = task_read(out->pid, out); /* a thread has a start time of its own */
+	return err;
+}
+
+int process_start(pid_t pid, uint64_t *out)
+{
+	struct process process = { .start = 0 };
+	char path[32];
+	int dir;
+	int err = process_proc_is_ours();
+
+	if (err < 0)
+		return err;
+	snprintf(path, sizeof(path), "/proc/%d", pid);
+	dir = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (dir < 0)
+		return gone(errno);
+	err = stat_read(dir, &process);
+	close(dir);
+	if (err == 0)
+		*out = process.start;
+	return err;
+}
+
+int process_session(pid_t tid, pid_t *out)
+{
+	pid_t session;
+
+	if (tid <= 0)
+		return -ENXIO; /* getsid(0) would be our own session */
+	session = getsid(tid);
+	if (session < 0)
+		return -errno;
+	if (session == 0)
+		return -ENXIO;
+	*out = session;
+	return 0;
+}
+
+int process_comm_open(pid_t tid)
+{
+	char path[32];
+	int fd;
+
+	if (tid <= 0)
+		return -ENXIO;
+	snprintf(path, sizeof(path), "/proc/%d/comm", tid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	return fd < 0 ? gone(errno) : fd;
+}
+
+int process_comm(int fd, char out[16])
+{
+	ssize_t n = pread(fd, out, 16, 0);
+
+	if (n <= 0)
+		return n < 0 ? gone(errno) : -ESRCH;
+	out[n - 1] = '\0'; /* the newline */
+	return 0;
+}
+
+/* -ESRCH if a process died under the walk, so that its parents cannot be told any more. */
+static int ancestor_walk(const struct process *process, pid_t pid, struct process *out)
+{
+	struct process child = *process;
+	int err;
+
+	for (int depth = 0; depth < WALK_DEPTH; depth++) {
+		if (child.pid == pid) {
+			*out = child;
+			return 0;
+		}
+		if (child.parent == 0)
+			return 1;
+		err = process_read(child.parent, out);
+		if (err < 0)
+			return err;
+		if (out->pid != child.parent || out->start > child.start)
+			return -ESRCH; /* nobody is younger than his child: the parent's pid was recycled */
+		child = *out;
+	}
+	return -ELOOP;
+}
+
+int process_ancestor(const struct process *process, pid_t pid, struct process *out)
+{
+	struct process now = *process;
+	int err = ancestor_walk(&now, pid, out);
+
+	for (int i = 1; err == -ESRCH && i < WALK_TRIES; i++) {
+		err = process_read(process->pid, &now);
+		if (err == 0 && now.start != process->start)
+			return -ESRCH;
+		if (err == 0)
+			err = ancestor_walk(&now, pid, out);
+	}
+	return err;
+}
+
+/* 0 if the process behind `fd`, opened by its pid, is the one that started then and still runs. */
+static int pidfd_verify(int fd, pid_t pid, uint64_t start)
+{
+	struct pollfd ready = { .fd = fd, .events = POLLIN };
+	struct process now;
+	int err = process_read(pid, &now);
+
+	if (err < 0)
+		return err;
+	if (now.pid != pid || now.start != start)
+		return -ESRCH;
+	return poll(&ready, 1, 0) == 0 ? 0 : -ESRCH; /* a zombie keeps its start time, but is gone */
+}
+
+int process_pidfd(pid_t pid, uint64_t start)
+{
+	int fd;
+	int err;
+
+	if (pid <= 0)
+		return -ESRCH;
+	fd = pidfd_open(pid, 0);
+	if (fd < 0) /* EINVAL, ENOENT: the pid is now that of a mere thread */
+		return errno == EINVAL || errno == ENOENT ? -ESRCH : -errno;
+	/*
+	 * Only now: if the pid is still that of the process we want after opening, it was all the time in between, so the
+	 * descriptor is of that process too.
+	 */
+	err = pidfd_verify(fd, pid, start);
+	if (err < 0) {
+		close(fd);
+		return err;
+	}
+	return fd;
+}
+
+int process_boot_tag(uint32_t *out)
+{
+	FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
+	int n;
+
+	if (file == NULL)
+		return -errno;
+	n = fscanf(file, "%8" SCNx32, out); /* a random UUID: its first 32 bits are as good as a hash of it */
+	fclose(file);
+	if (n != 1)
+		return -EBADMSG;
+	if (*out == 0)
+		*out = 1;
+	return 0;
+}

@@ -1,0 +1,337 @@
+/* Changes of a pull request, each one transaction. */
+#include "pull.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "bound.h"
+#include "event.h"
+#include "rules.h"
+#include "seal.h"
+#include "why.h"
+
+int pull_load(struct op *op, const struct atlock_pull_name *pull, struct record_pull *out)
+{
+	struct record_key key = record_key_of(TABLE_PULL, pull_slice(pull));
+	int rc = op_get(op, RECORD_PULL, &key, out);
+
+	if (rc == 1)
+		*out = (struct record_pull){ .created = op->wall };
+	return rc;
+}
+
+int pull_project_next(struct op *op, const struct atlock_pull_name *pull, struct record_key *from,
+		      struct slice *project, struct record_project *out)
+{
+	struct record_key prefix = record_key_project(pull_slice(pull), (struct slice){ NULL, 0 });
+	struct slice key;
+	struct slice value;
+	int rc = store_next(op->txn, record_key_slice(from), record_key_slice(&prefix), &key, &value);
+
+	if (rc != 0)
+		return rc;
+	*from = record_key_after(key);
+	*project = (struct slice){ (const char *)key.data + prefix.len, key.len - prefix.len };
+	rc = record_decode(RECORD_PROJECT, value, out);
+	return rc < 0 ? op_corrupt(op, key, rc) : 0;
+}
+
+/* A change of one pull request: the function's own in `arg`. */
+struct pull_op {
+	const struct atlock_pull_name *pull;
+	const struct pull_change *change;
+	struct slice project;
+	enum atlock_project_status status;
+	enum atlock_pull_text what;
+	size_t released;
+	struct record_pull record; /* as it will be */
+	bool known;                /* it has a record already */
+};
+
+static int pull_event(struct op *op, enum atlock_event_type type, const struct atlock_pull_name *pull, const char *part,
+		      struct slice project, const char *value)
+{
+	char text[ATLOCK_PATH_MAX];
+
+	(void)snprintf(text, sizeof(text), "pulls/%s%s%.*s%s", pull->text, part, (int)project.len,
+		       project.len > 0 ? (const char *)project.data : "", value);
+	return event_other(op, type, text);
+}
+
+static int change_begin(struct op *op, struct pull_op *change)
+{
+	int rc = pull_load(op, change->pull, &change->record);
+
+	change->known = rc == 0;
+	return rc < 0 ? rc : 0;
+}
+
+static int change_end(struct op *op, struct pull_op *change)
+{
+	struct record_key key = record_key_of(TABLE_PULL, pull_slice(change->pull));
+
+	change->record.updated = op->wall;
+	return op_put(op, RECORD_PULL, &key, &change->record);
+}
+
+static int project_event(struct op *op, const struct pull_op *change, struct slice project, const char *word)
+{
+	char value[40];
+
+	(void)snprintf(value, sizeof(value), "=%s", word);
+	return pull_event(op, ATLOCK_EVENT_PULL_STATUS, change->pull, "/projects/", project, value);
+}
+
+/* Sets one status. A policy status that the write does not mention stays. */
+static int project_put(struct op *op, struct pull_op *change, struct slice project, enum atlock_project_status status,
+		       const struct slice *policy)
+{
+	struct record_key key = record_key_project(pull_slice(change->pull), project);
+	struct record_project old;
+	struct record_project new;
+	int rc = op_get(op, RECORD_PROJECT, &key, &old);
+
+	if (rc < 0)
+		return rc;
+	new = (struct record_project){ (uint8_t)status, op->wall,
+				       policy != NULL ? *policy
+				       : rc == 0      ? old.policy
+						      : (struct slice){ NULL, 0 } };
+	if (rc == 0 && old.status == new.status && slice_equal(old.policy, new.policy))
+		return 0;
+	if (rc == 1 && change->record.projects == PULL_PROJECTS_MAX)
+		return why_set(op->why, -EDQUOT, ATLOCK_QUOTA, "a pull request may have %d projects",
+			       PULL_PROJECTS_MAX);
+	change->record.projects += rc == 1;
+	rc = op_put(op, RECORD_PROJECT, &key, &new);
+	return rc < 0 ? rc : project_event(op, change, project, atlock_project_status_name(status));
+}
+
+/* Forgets all statuses, without a word for each. */
+static int projects_drop(struct op *op, struct pull_op *change)
+{
+	struct record_key prefix = record_key_project(pull_slice(change->pull), (struct slice){ NULL, 0 });
+	struct slice key;
+	int rc;
+
+	while ((rc = store_next(op->txn, record_key_slice(&prefix), record_key_slice(&prefix), &key, NULL)) == 0) {
+		rc = store_del(op->txn, key);
+		if (rc < 0)
+			return rc;
+	}
+	change->record.projects = 0;
+	return rc < 0 ? rc : 0;
+}
+
+/* Another head commit: what is known is about the one before. */
+static int head_set(struct op *op, struct pull_op *change, const char *head)
+{
+	char value[PULL_HEAD_MAX + 8];
+	int rc;
+
+	if (slice_equal(change->record.head, slice_of(head)))
+		return 0;
+	rc = projects_drop(op, change);
+	change->record.head = slice_of(head);
+	(void)snprintf(value, sizeof(value), "/head=%s", head);
+	return rc < 0 ? rc
+		      : pull_event(op, ATLOCK_EVENT_PULL_CHANGED, change->pull, value, (struct slice){ NULL, 0 }, "");
+}
+
+static int meta_set(struct op *op, const struct pull_op *change)
+{
+	struct record_key key = record_key_of(TABLE_PULL_TEXT, pull_slice(change->pull));
+	struct slice lines = { change->change->meta, change->change->meta_len };
+	int rc = seal_merge(op, &key, lines, change->change->replace);
+
+	return rc < 0 ? rc
+		      : pull_event(op, ATLOCK_EVENT_PULL_CHANGED, change->pull, "/meta", (struct slice){ NULL, 0 }, "");
+}
+
+static int results_put(struct op *op, struct pull_op *change)
+{
+	const struct pull_change *text = change->change;
+	int rc = 0;
+
+	for (size_t i = 0; i < text->count && rc == 0; i++) {
+		const struct pull_result *result = &text->results[i];
+		struct slice project;
+
+		rc = pull_project(change->pull, name_slice(&result->lock), &project);
+		if (rc == 0)
+			rc = project_put(op, change, project, result->status,
+					 result->has_policy ? &result->policy : NULL);
+	}
+	return rc;
+}
+
+static int write_in_txn(struct op *op)
+{
+	struct pull_op *change = op->arg;
+	const struct pull_change *text = change->change;
+	int rc = rules_room(op);
+
+	if (rc == 0)
+		rc = change_begin(op, change);
+	if (rc == 0 && text->head[0] != '\0')
+		rc = head_set(op, change, text->head);
+	if (rc == 0 && text->what == ATLOCK_PULL_META)
+		rc = meta_set(op, change);
+	if (rc == 0)
+		rc = results_put(op, change);
+	return rc < 0 ? rc : change_end(op, change);
+}
+
+static int set_in_txn(struct op *op)
+{
+	struct pull_op *change = op->arg;
+	int rc = rules_room(op);
+
+	if (rc == 0)
+		rc = change_begin(op, change);
+	if (rc == 0)
+		rc = project_put(op, change, change->project, change->status, NULL);
+	return rc < 0 ? rc : change_end(op, change);
+}
+
+static int drop_in_txn(struct op *op)
+{
+	struct pull_op *change = op->arg;
+	struct record_key key = record_key_project(pull_slice(change->pull), change->project);
+	int rc = change_begin(op, change);
+
+	if (rc == 0)
+		rc = store_del(op->txn, record_key_slice(&key));
+	if (rc != 0)
+		return rc;
+	change->record.projects -= change->record.projects > 0;
+	rc = project_event(op, change, change->project, "");
+	return rc < 0 ? rc : change_end(op, change);
+}
+
+static int clear_in_txn(struct op *op)
+{
+	struct pull_op *change = op->arg;
+	struct record_key meta = record_key_of(TABLE_PULL_TEXT, pull_slice(change->pull));
+	static const char *const parts[] = { "/head=", "/meta", "/projects.tsv" };
+	int rc = change_begin(op, change);
+
+	if (rc < 0 || !change->known)
+		return rc;
+	if (change->what == ATLOCK_PULL_HEAD)
+		change->record.head = (struct slice){ NULL, 0 };
+	else if (change->what == ATLOCK_PULL_META)
+		rc = store_del(op->txn, record_key_slice(&meta));
+	else
+		rc = projects_drop(op, change);
+	if (rc >= 0)
+		rc = pull_event(op, ATLOCK_EVENT_PULL_CHANGED, change->pull, parts[change->what],
+				(struct slice){ NULL, 0 }, "");
+	return rc < 0 ? rc : change_end(op, change);
+}
+
+static int close_in_txn(struct op *op)
+{
+	struct pull_op *change = op->arg;
+	struct record_key key = record_key_of(TABLE_PULL, pull_slice(change->pull));
+	struct atlock_pull pull;
+	int rc = atlock_pull_split(change->pull, &pull);
+
+	if (rc == 0)
+		rc = bound_close_pull(op, pull.repo, pull.num, &change->released);
+	if (rc == 0)
+		rc = change_begin(op, change);
+	if (rc < 0 || !change->known)
+		return rc;
+	rc = projects_drop(op, change);
+	if (rc == 0)
+		rc = store_del(op->txn, record_key_slice(&key));
+	key = record_key_of(TABLE_PULL_TEXT, pull_slice(change->pull));
+	if (rc >= 0)
+		rc = store_del(op->txn, record_key_slice(&key));
+	return rc < 0 ? rc : pull_event(op, ATLOCK_EVENT_PULL_CLOSED, change->pull, "", (struct slice){ NULL, 0 }, "");
+}
+
+static int pull_run(struct atlock *al, const struct atlock_caller *caller, struct pull_op *change, op_fn *fn,
+		    struct atlock_why *why)
+{
+	struct op op;
+	int rc;
+
+	if (al == NULL || pull_check(change->pull) < 0)
+		return why_set(why, -EINVAL, ATLOCK_INVALID_REQUEST, "no pull request given");
+	rc = rules_caller(caller, why);
+	if (rc < 0)
+		return metrics_refused(al, METRICS_PULLS, rc, why);
+	op_init(&op, al, caller, why);
+	op.call = METRICS_PULLS;
+	op.arg = change;
+	return op_run(&op, fn);
+}
+
+int atlock_pull_write(struct atlock *al, const struct atlock_caller *caller, const struct atlock_pull_name *pull,
+		      enum atlock_pull_text what, const char *text, size_t len, bool replace, struct atlock_why *why)
+{
+	struct pull_change parsed;
+	struct pull_op change = { .pull = pull, .change = &parsed };
+	int rc;
+
+	if (pull_check(pull) < 0)
+		return why_set(why, -EINVAL, ATLOCK_INVALID_REQUEST, "no pull request given");
+	rc = pull_change_parse(pull, what, text, len, &parsed, why);
+	parsed.replace = replace;
+	if (rc == 0)
+		rc = pull_run(al, caller, &change, write_in_txn, why);
+	pull_change_free(&parsed);
+	return rc;
+}
+
+int atlock_pull_clear(struct atlock *al, const struct atlock_caller *caller, const struct atlock_pull_name *pull,
+		      enum atlock_pull_text what, struct atlock_why *why)
+{
+	struct pull_op change = { .pull = pull, .what = what };
+
+	if ((unsigned int)what >= ATLOCK_PULL_SUMMARY)
+		return why_set(why, -EPERM, ATLOCK_PERMISSION_DENIED, "a summary has nothing to forget");
+	return pull_run(al, caller, &change, clear_in_txn, why);
+}
+
+/* What the project's lock must be for any call about it. */
+static int project_check(const struct atlock_pull_name *pull, const struct atlock_name *project, struct slice *out,
+			 struct atlock_why *why)
+{
+	if (pull_check(pull) < 0 || project == NULL || pull_project(pull, name_slice(project), out) < 0)
+		return why_set(why, -EINVAL, ATLOCK_INVALID_REQUEST, "no project of this pull request's repository");
+	return 0;
+}
+
+int atlock_project_set(struct atlock *al, const struct atlock_caller *caller, const struct atlock_pull_name *pull,
+		       const struct atlock_name *project, const char *word, size_t len, struct atlock_why *why)
+{
+	struct pull_op change = { .pull = pull };
+	int rc = project_check(pull, project, &change.project, why);
+
+	if (rc == 0)
+		rc = pull_status_parse(word, len, "", &change.status, why);
+	return rc < 0 ? rc : pull_run(al, caller, &change, set_in_txn, why);
+}
+
+int atlock_project_drop(struct atlock *al, const struct atlock_caller *caller, const struct atlock_pull_name *pull,
+			const struct atlock_name *project, struct atlock_why *why)
+{
+	struct pull_op change = { .pull = pull };
+	int rc = project_check(pull, project, &change.project, why);
+
+	return rc < 0 ? rc : pull_run(al, caller, &change, drop_in_txn, why);
+}
+
+int atlock_pull_close(struct atlock *al, const struct atlock_caller *caller, const struct atlock_pull_name *pull,
+		      size_t *released, struct atlock_why *why)
+{
+	struct pull_op change = { .pull = pull };
+	int rc = pull_run(al, caller, &change, close_in_txn, why);
+
+	if (rc >= 0 && released != NULL)
+		*released = change.released;
+	return rc < 0 ? rc : 0;
+}

@@ -1,0 +1,70 @@
+/*
+ * Pull requests inside core/: their records, and what is written into their files taken apart. Private to core/.
+ *
+ * A project is known within its pull request by what its lock's key has after the repository and "/-/".
+ */
+#ifndef CORE_PULL_H
+#define CORE_PULL_H
+
+#include "meta.h"
+#include "op.h"
+
+#define PULL_HEAD_MAX 128      /* bytes of a head commit */
+#define PULL_POLICY_MAX 4096   /* bytes of a project's policy status */
+#define PULL_PROJECTS_MAX 4096 /* projects of a pull request */
+
+struct slice pull_slice(const struct atlock_pull_name *pull);
+struct slice pull_repo(const struct atlock_pull_name *pull);
+
+/* 0 if it can be one. -EINVAL, also for NULL. */
+int pull_check(const struct atlock_pull_name *pull);
+
+/* The project's part of a lock's key; -EINVAL unless the lock is in the pull request's repository. */
+int pull_project(const struct atlock_pull_name *pull, struct slice lock, struct slice *out);
+
+/* The lock's name of such a part. */
+void pull_project_name(const struct atlock_pull_name *pull, struct slice project, struct atlock_name *out);
+
+/* "pr:123" */
+void pull_who(const struct atlock_pull_name *pull, char out[32]);
+
+/* Its record: 0, or 1 and one to begin with. */
+int pull_load(struct op *op, const struct atlock_pull_name *pull, struct record_pull *out);
+
+/* The next project after `from`, which moves on: 0 or 1. Start with record_key_project() of no project. */
+int pull_project_next(struct op *op, const struct atlock_pull_name *pull, struct record_key *from,
+		      struct slice *project, struct record_project *out);
+
+/* One line of projects.tsv. */
+struct pull_result {
+	struct atlock_name lock;
+	enum atlock_project_status status;
+	bool has_policy;
+	struct slice policy; /* points into `text` */
+};
+
+/* What a write says. */
+struct pull_change {
+	enum atlock_pull_text what;
+	char head[PULL_HEAD_MAX + 1]; /* "": says nothing of it */
+	struct pull_result *results;
+	size_t count;
+	bool replace;
+	char *text; /* a copy of what was written, without secrets */
+	char *meta; /* key=value lines */
+	size_t meta_len;
+};
+
+/* Reads what is written into a file; free it in any case. -EINVAL with the line's number, -EDQUOT, -ENOMEM. */
+int pull_change_parse(const struct atlock_pull_name *pull, enum atlock_pull_text what, const char *text, size_t len,
+		      struct pull_change *out, struct atlock_why *why);
+void pull_change_free(struct pull_change *change);
+
+/* A status word, with white space around it. -EINVAL; `place` begins the refusal. */
+int pull_status_parse(const char *word, size_t len, const char *place, enum atlock_project_status *out,
+		      struct atlock_why *why);
+
+/* Checks records against each other; how many problems it told `report` (may be NULL), or < 0. */
+int64_t pull_check_all(struct op *op, FILE *report);
+
+#endif

@@ -1,0 +1,182 @@
+#include "refusal.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "background.h"
+#include "event.h"
+
+#define NOTED_MAX 256 /* that wait to be written */
+
+struct noted {
+	enum metrics_call call;
+	enum atlock_code code;
+	uint64_t skipped; /* before it */
+	struct atlock_caller caller;
+	struct atlock_name name; /* len 0: no lock */
+};
+
+struct refusals {
+	pthread_mutex_t mutex;
+	struct noted *noted; /* mutex, as all below; room for NOTED_MAX, or NULL */
+	size_t count;
+	uint64_t skipped;
+	int64_t second;  /* when the second began that is counted */
+	int64_t written; /* in it */
+};
+
+int refusals_new(struct refusals **out)
+{
+	struct refusals *refusals = calloc(1, sizeof(*refusals));
+
+	if (refusals == NULL)
+		return -ENOMEM;
+	pthread_mutex_init(&refusals->mutex, NULL);
+	*out = refusals;
+	return 0;
+}
+
+void refusals_free(struct refusals *refusals)
+{
+	if (refusals == NULL)
+		return;
+	pthread_mutex_destroy(&refusals->mutex);
+	free(refusals->noted);
+	free(refusals);
+}
+
+/* Room for one more, if there may be one in this second; else it is counted. */
+static struct noted *noted_add(struct atlock *al, struct refusals *refusals)
+{
+	int64_t now = clock_now(&al->clock);
+	struct noted *noted;
+
+	if (now - refusals->second >= ATLOCK_SECOND) {
+		refusals->second = now;
+		refusals->written = 0;
+	}
+	if (refusals->noted == NULL)
+		refusals->noted = calloc(NOTED_MAX, sizeof(*refusals->noted));
+	if (refusals->noted == NULL || refusals->count == NOTED_MAX ||
+	    refusals->written >= manager_options(al)->events_refused) {
+		refusals->skipped++;
+		return NULL;
+	}
+	refusals->written++;
+	noted = &refusals->noted[refusals->count++];
+	noted->skipped = refusals->skipped;
+	refusals->skipped = 0;
+	return noted;
+}
+
+/* Not what failed for want of a working store, nor who gave up by himself. */
+static bool is_refusal(enum atlock_code code)
+{
+	return code != ATLOCK_OK && code != ATLOCK_BACKEND_ERROR && code != ATLOCK_CANCELLED;
+}
+
+static void note(struct atlock *al, enum metrics_call call, const struct atlock_caller *caller,
+		 const struct atlock_name *name, enum atlock_code code)
+{
+	struct refusals *refusals = al->refusals;
+	struct noted *noted;
+	bool first;
+
+	if (!is_refusal(code) || al->readonly)
+		return;
+	metrics_refusal(&al->metrics, code);
+	pthread_mutex_lock(&refusals->mutex);
+	noted = noted_add(al, refusals);
+	first = noted != NULL && refusals->count == 1;
+	if (noted != NULL) {
+		noted->call = call;
+		noted->code = code;
+		noted->caller = *caller;
+		noted->name.len = 0;
+		if (name != NULL)
+			noted->name = *name;
+	}
+	pthread_mutex_unlock(&refusals->mutex);
+	if (first)
+		background_refused(al);
+}
+
+void refusal_note(const struct op *op, int rc)
+{
+	if (rc >= 0 || op->caller == NULL || op->why == NULL || op->why->noted)
+		return;
+	op->why->noted = true;
+	note(op->al, op->call, op->caller, op->request != NULL ? op->request->name : NULL, op->why->code);
+}
+
+void atlock_refused(struct atlock *al, const struct atlock_caller *caller, struct atlock_why *why)
+{
+	struct atlock_caller asker;
+
+	if (al == NULL || caller == NULL || why == NULL || why->noted)
+		return;
+	why->noted = true;
+	asker = *caller;
+	asker.who[0] = '\0'; /* as who he would have held what he did not get, nobody asked */
+	note(al, METRICS_NONE, &asker, NULL, why->code);
+}
+
+/* --- Writing --- */
+
+struct batch {
+	struct noted *noted;
+	size_t count;
+};
+
+static int write_in_txn(struct op *op)
+{
+	const struct batch *batch = op->arg;
+	struct store_room room;
+	int rc = 0;
+
+	/* What adds must wait for room, and this can do without. */
+	store_room(op->al->store, &room);
+	if (room.low)
+		return -ENOSPC;
+	for (size_t i = 0; i < batch->count && rc == 0; i++) {
+		const struct noted *noted = &batch->noted[i];
+
+		op->caller = &noted->caller;
+		rc = event_refused(op, noted->code, noted->call, noted->skipped, name_slice(&noted->name));
+	}
+	op->caller = NULL;
+	return rc;
+}
+
+int atlock_run_refused(struct atlock *al)
+{
+	struct refusals *refusals;
+	struct batch batch;
+	struct op op;
+	int rc = 0;
+
+	if (al == NULL)
+		return -EINVAL;
+	refusals = al->refusals;
+	pthread_mutex_lock(&refusals->mutex);
+	batch = (struct batch){ refusals->noted, refusals->count };
+	refusals->noted = NULL;
+	refusals->count = 0;
+	pthread_mutex_unlock(&refusals->mutex);
+	if (batch.count > 0) {
+		op_init(&op, al, NULL, NULL);
+		op.arg = &batch;
+		rc = op_run(&op, write_in_txn);
+	}
+	if (rc < 0) {
+		pthread_mutex_lock(&refusals->mutex);
+		refusals->skipped += batch.count;
+		for (size_t i = 0; i < batch.count; i++)
+			refusals->skipped += batch.noted[i].skipped;
+		pthread_mutex_unlock(&refusals->mutex);
+	}
+	free(batch.noted);
+	return rc < 0 ? rc : (int)batch.count;
+}

@@ -1,0 +1,19 @@
+/*
+ * What was refused, for the event log. A refusal changes nothing, so it must not cost its caller a commit: it is noted here, and
+ * the background thread writes what was noted a moment later, together. Those above the option events_refused a second are
+ * counted and not written; the next event says how many. Private to core/.
+ */
+#ifndef CORE_REFUSAL_H
+#define CORE_REFUSAL_H
+
+#include "op.h"
+
+struct refusals;
+
+int refusals_new(struct refusals **out);
+void refusals_free(struct refusals *refusals);
+
+/* Notes that the operation's caller was refused with `rc`, and marks the reason as noted. An operation of the manager's is not. */
+void refusal_note(const struct op *op, int rc);
+
+#endif

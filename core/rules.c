@@ -1,0 +1,252 @@
+#include "rules.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "allow.h"
+#include "dir.h"
+#include "disable.h"
+#include "holder.h"
+#include "meta.h"
+#include "name.h"
+#include "seal.h"
+#include "shared.h"
+#include "text.h"
+#include "why.h"
+
+/*
+ * A session, process or open file is only the same one within a boot, a process or session only with the same start. That of
+ * a session may be unknown, when its leader was gone before it was asked for: then its number must do.
+ */
+static bool is_same(const struct op *op, struct slice owner, struct slice who, uint64_t start, uint32_t boot,
+		    const struct atlock_caller *caller)
+{
+	if (!slice_equal(owner, slice_of(caller->owner)) || !slice_equal(who, slice_of(caller->who)))
+		return false;
+	switch (holder_kind(caller->who)) {
+	case HOLDER_PROCESS: return boot == op->al->boot && start == caller->bound_start;
+	case HOLDER_SESSION:
+		return boot == op->al->boot && (start == caller->bound_start || start == 0 || caller->bound_start == 0);
+	case HOLDER_FLOCK: return boot == op->al->boot;
+	default: return true;
+	}
+}
+
+bool rules_is_holder(const struct op *op, const struct record_lock *record, const struct atlock_caller *caller)
+{
+	return is_same(op, record->owner, record->who, record->start, record->boot, caller);
+}
+
+bool rules_is_waiter(const struct op *op, const struct record_ticket *record, const struct atlock_caller *caller)
+{
+	return is_same(op, record->owner, record->who, record->start, record->boot, caller);
+}
+
+/* What the holder wrote as reason=, as part of a sentence; empty if that is nothing. */
+static void held_reason(struct op *op, struct slice lock, char *out, size_t len)
+{
+	struct record_key key = record_key_of(TABLE_TEXT, lock);
+	struct seal_text text;
+	struct meta_line line;
+	const char *at;
+	size_t left;
+
+	out[0] = '\0';
+	(void)seal_get(op, &key, &text);
+	for (at = text.text.data, left = text.text.len; meta_next(&at, &left, &line);)
+		if (meta_line_is(&line, "reason") && line.value_len > 0)
+			(void)snprintf(out, len, ", reason \"%.*s\"", line.value_len < 80 ? (int)line.value_len : 80,
+				       line.value);
+	seal_text_free(&text);
+}
+
+int rules_refuse_held(struct op *op, struct slice lock, const struct record_lock *record, int err,
+		      enum atlock_code code, const char *advice)
+{
+	int64_t offset = op->wall - op->now;
+	char path[ATLOCK_PATH_MAX];
+	char since[TEXT_TIME_MAX];
+	char until[TEXT_TIME_MAX];
+	char reason[128];
+	struct record_queue queue = { .count = 0 };
+
+	if (op->why == NULL)
+		return err;
+	if (dir_path(op, lock, path, sizeof(path)) < 0 || table_queue_get(op, lock, &queue) < 0)
+		return err;
+	text_time(record->expires == ATLOCK_NEVER ? ATLOCK_NEVER : record->expires + offset, until, sizeof(until));
+	if (record->state == RECORD_DELAYED)
+		return why_set(op->why, err, code,
+			       "%s expired and rests until %s (option lock_delay), %ju waiting: %s%s", path, until,
+			       (uintmax_t)queue.count, shared_is(lock) ? "try again then" : "wait in wait/",
+			       shared_is(lock) ? "" : path);
+	text_time(record->acquired + offset, since, sizeof(since));
+	held_reason(op, lock, reason, sizeof(reason));
+	return why_set(op->why, err, code, "%s is held by %.*s@%.*s since %s until %s, %ju waiting%s: %s", path,
+		       (int)record->owner.len, (const char *)record->owner.data, (int)record->who.len,
+		       (const char *)record->who.data, since, until, (uintmax_t)queue.count, reason, advice);
+}
+
+static int refuse_stale(struct op *op)
+{
+	return why_set(op->why, -ESTALE, ATLOCK_LOCK_EXPIRED,
+		       "the lock you opened has expired or was released: acquire it again");
+}
+
+int rules_meant(struct op *op, const struct record_lock *record)
+{
+	const char *who = op->request->name->who;
+
+	if (record->state == RECORD_DELAYED)
+		return 1;
+	if (op->request->token != 0 && op->request->token != record->token)
+		return refuse_stale(op);
+	return who[0] != '\0' && !slice_equal(record->who, slice_of(who));
+}
+
+int rules_refuse_free(struct op *op, struct slice lock)
+{
+	char path[ATLOCK_PATH_MAX];
+
+	if (op->request->token != 0)
+		return refuse_stale(op);
+	if (op->why == NULL || dir_path(op, lock, path, sizeof(path)) < 0)
+		return -ENOENT;
+	return why_set(op->why, -ENOENT, ATLOCK_LOCK_NOT_FOUND, "%s is not held by anybody: acquire it first", path);
+}
+
+/* Administrators may, and whom a rule allows it. */
+static bool may_force(struct op *op, struct slice lock, enum policy_action by)
+{
+	return op->request != NULL && op->request->force && (op->caller->admin || allow_grants(op, lock, by));
+}
+
+int rules_may_change(struct op *op, struct slice lock, const struct record_lock *record, enum policy_action by)
+{
+	const struct atlock_caller *caller = op->caller;
+	bool own = record->uid == caller->uid;
+	const char *advice = "ask its holder or an administrator";
+
+	if (disable_apply_holds(record))
+		return rules_refuse_held(op, lock, record, -EPERM, ATLOCK_PERMISSION_DENIED,
+					 "nobody can release it while the option disable_apply is set");
+	if (rules_is_holder(op, record, caller) || may_force(op, lock, by))
+		return 0;
+	if (own && record->who.len > 4 && memcmp(record->who.data, "sid:", 4) == 0)
+		advice =
+			"another session of yours has it: release it there, let its lease end, or ask an administrator";
+	else if (own)
+		advice = "use the name its holder used (name@who), or ask an administrator";
+	return rules_refuse_held(op, lock, record, own ? -EPERM : -EACCES, ATLOCK_PERMISSION_DENIED, advice);
+}
+
+int rules_may_change_ticket(struct op *op, struct slice lock, const struct record_ticket *record)
+{
+	const struct atlock_caller *caller = op->caller;
+	char path[ATLOCK_PATH_MAX];
+	int err = record->uid == caller->uid ? -EPERM : -EACCES;
+
+	if (rules_is_waiter(op, record, caller) || may_force(op, lock, POLICY_FORCE))
+		return 0;
+	if (op->why == NULL || dir_path(op, lock, path, sizeof(path)) < 0)
+		return err;
+	return why_set(op->why, err, ATLOCK_PERMISSION_DENIED,
+		       "that place in the queue of %s belongs to %.*s@%.*s: ask them", path, (int)record->owner.len,
+		       (const char *)record->owner.data, (int)record->who.len, (const char *)record->who.data);
+}
+
+int rules_version(struct op *op, const struct record_lock *record)
+{
+	if (op->request->version == 0 || op->request->version == record->version)
+		return 0;
+	return why_set(op->why, -EAGAIN, ATLOCK_VERSION_CONFLICT, "the lock is at version %ju, not %ju: read it again",
+		       (uintmax_t)record->version, (uintmax_t)op->request->version);
+}
+
+bool rules_needs_lease(const struct atlock_caller *caller)
+{
+	enum holder_kind kind = holder_kind(caller->who);
+
+	return kind != HOLDER_PROCESS && kind != HOLDER_PULL && kind != HOLDER_FLOCK;
+}
+
+int rules_ttl(const struct atlock_options *options, const struct atlock_caller *caller, int64_t asked, int64_t *ttl,
+	      struct atlock_why *why)
+{
+	bool ends_otherwise = !rules_needs_lease(caller);
+	char most[32];
+
+	if (asked == 0) {
+		*ttl = ends_otherwise ? ATLOCK_NEVER : options->default_ttl;
+		return 0;
+	}
+	if (asked < 0)
+		return why_set(why, -EINVAL, ATLOCK_INVALID_REQUEST, "a lease cannot be negative");
+	if (asked != ATLOCK_NEVER && asked > options->max_ttl) {
+		atlock_duration_print(options->max_ttl, most, sizeof(most));
+		return why_set(why, -EINVAL, ATLOCK_INVALID_REQUEST, "a lease may be at most %s (option max_ttl)",
+			       most);
+	}
+	*ttl = asked;
+	return 0;
+}
+
+int rules_timeout(const struct atlock_options *options, int64_t asked, int64_t *timeout, struct atlock_why *why)
+{
+	if (asked < 0)
+		return why_set(why, -EINVAL, ATLOCK_INVALID_REQUEST, "a timeout cannot be negative");
+	*timeout = asked == 0 ? options->queue_timeout : asked;
+	return 0;
+}
+
+int rules_caller(const struct atlock_caller *caller, struct atlock_why *why)
+{
+	if (caller == NULL || !holder_text_check(caller->owner, ATLOCK_OWNER_MAX) ||
+	    !holder_text_check(caller->who, ATLOCK_WHO_MAX))
+		return why_set(why, -EINVAL, ATLOCK_INVALID_REQUEST, "the caller has no proper owner or who");
+	if (holder_kind(caller->who) == HOLDER_PROCESS && caller->bound_start == 0)
+		return why_set(why, -EINVAL, ATLOCK_INVALID_REQUEST, "%s needs the start time of its process",
+			       caller->who);
+	return 0;
+}
+
+int rules_request(const struct atlock_request *req, struct atlock_why *why)
+{
+	if (req == NULL || name_check(req->name) < 0)
+		return why_set(why, -EINVAL, ATLOCK_INVALID_REQUEST, "the request names no lock");
+	if (req->text == NULL && req->text_len != 0)
+		return why_set(why, -EINVAL, ATLOCK_INVALID_REQUEST, "the request has a text length but no text");
+	if ((unsigned int)req->priority >= ATLOCK_PRIORITIES)
+		return why_set(why, -EINVAL, ATLOCK_INVALID_REQUEST, "there is no such priority");
+	return rules_caller(req->caller, why);
+}
+
+int rules_begin(struct op *op, struct atlock *al, const struct atlock_request *req, enum metrics_call call, void *arg,
+		struct atlock_why *why)
+{
+	int rc;
+
+	if (al == NULL)
+		return why_set(why, -EINVAL, ATLOCK_INVALID_REQUEST, "no manager given");
+	rc = rules_request(req, why);
+	if (rc < 0)
+		return metrics_refused(al, call, rc, why);
+	op_init(op, al, req->caller, why);
+	op->call = call;
+	op->request = req;
+	op->arg = arg;
+	return 0;
+}
+
+int rules_room(struct op *op)
+{
+	struct store_room room;
+
+	store_room(op->al->store, &room);
+	if (!room.low)
+		return 0;
+	return why_set(
+		op->why, -EDQUOT, ATLOCK_QUOTA,
+		"the store has no room for more (%ju MiB used): release locks, make room on its disk, or shorten events_keep",
+		(uintmax_t)(room.used >> 20));
+}

@@ -1,0 +1,60 @@
+/*
+ * Decisions about one lock that need nothing but the record, the request and the options: who counts as its holder, who
+ * may change it, how long a lease may be. Each refusal is explained here. Private to core/.
+ */
+#ifndef CORE_RULES_H
+#define CORE_RULES_H
+
+#include "table.h"
+
+/* Whether a record (its owner, who, bound process and boot) is the caller's. */
+bool rules_is_holder(const struct op *op, const struct record_lock *record, const struct atlock_caller *caller);
+bool rules_is_waiter(const struct op *op, const struct record_ticket *record, const struct atlock_caller *caller);
+
+/* 0 if the caller may change the lock: its holder, or with `force` an administrator or whom the policy allows `by`. -EPERM, -EACCES. */
+int rules_may_change(struct op *op, struct slice lock, const struct record_lock *record, enum policy_action by);
+
+/* The same for a ticket. */
+int rules_may_change_ticket(struct op *op, struct slice lock, const struct record_ticket *record);
+
+/*
+ * Whether a settled record is the lock the request means: 0, or 1 if for this request it is free: nobody holds it, or
+ * somebody else than the who in the name used. -ESTALE if it was granted anew since the caller's token.
+ */
+int rules_meant(struct op *op, const struct record_lock *record);
+
+/* -EAGAIN unless the request's version, if it has one, is the lock's. */
+int rules_version(struct op *op, const struct record_lock *record);
+
+/* What lease a request gets: its own, the default, or none. -EINVAL. Whether it may be without end: allow_lease(). */
+int rules_ttl(const struct atlock_options *options, const struct atlock_caller *caller, int64_t asked, int64_t *ttl,
+	      struct atlock_why *why);
+
+/* Whether nothing but a lease ends what this holder has: not a process, a pull request or an open file. */
+bool rules_needs_lease(const struct atlock_caller *caller);
+
+/* How long a wait may last. -EINVAL. */
+int rules_timeout(const struct atlock_options *options, int64_t asked, int64_t *timeout, struct atlock_why *why);
+
+/* -EINVAL for a request without a usable name or caller. */
+int rules_request(const struct atlock_request *req, struct atlock_why *why);
+int rules_caller(const struct atlock_caller *caller, struct atlock_why *why);
+
+/*
+ * Begins an operation on behalf of a request's caller, which is counted as `call`: what op_init() does, once the request has
+ * been looked over.
+ */
+int rules_begin(struct op *op, struct atlock *al, const struct atlock_request *req, enum metrics_call call, void *arg,
+		struct atlock_why *why);
+
+/* Refuses because somebody has the lock (or it rests after an expiry), naming holder, times, waiters; returns `err`. */
+int rules_refuse_held(struct op *op, struct slice lock, const struct record_lock *record, int err,
+		      enum atlock_code code, const char *advice);
+
+/* Refuses because the lock is free: -ENOENT, or -ESTALE if the caller knows it by a token. */
+int rules_refuse_free(struct op *op, struct slice lock);
+
+/* -EDQUOT if the store has no room for more. */
+int rules_room(struct op *op);
+
+#endif

@@ -1,0 +1,265 @@
+/* Shared resources as atlock.h shows them, and the verdict on one. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "name.h"
+#include "shared.h"
+#include "table.h"
+#include "text.h"
+#include "view.h"
+
+struct shared_read {
+	struct slice resource;
+	struct slice app;
+	struct atlock_shared *shared;
+	struct atlock_app *out;
+	atlock_shared_fn *each;
+	atlock_app_fn *each_app;
+	void *arg;
+	FILE *text;
+};
+
+static void shared_fill(struct atlock_shared *out, struct slice name, const struct record_shared *record)
+{
+	*out = (struct atlock_shared){
+		.uid = record->uid,
+		.gid = record->gid,
+		.made_at = record->made,
+		.changed_at = record->changed,
+		.apps = record->apps,
+	};
+	memcpy(out->name, name.data, name.len < sizeof(out->name) ? name.len : sizeof(out->name) - 1);
+}
+
+static void app_fill(const struct op *op, struct atlock_app *out, struct slice name, const struct record_app *record)
+{
+	*out = (struct atlock_app){
+		.status = shared_status(op, record),
+		.said = (enum atlock_app_status)record->status,
+		.written_at = record->written,
+		.age = op->now - record->written,
+		.uid = record->uid,
+		.gid = record->gid,
+	};
+	memcpy(out->name, name.data, name.len < sizeof(out->name) ? name.len : sizeof(out->name) - 1);
+	memcpy(out->owner, record->owner.data,
+	       record->owner.len < sizeof(out->owner) ? record->owner.len : sizeof(out->owner) - 1);
+}
+
+static int read_run(struct atlock *al, const char *resource, const char *app, struct shared_read *read, op_fn *fn)
+{
+	struct op op;
+	int rc = 0;
+
+	if (al == NULL)
+		return -EINVAL;
+	if (resource != NULL)
+		rc = atlock_component_check(resource, NULL);
+	if (rc == 0 && app != NULL)
+		rc = atlock_app_check(app, NULL);
+	if (rc < 0)
+		return rc;
+	read->resource = slice_of(resource != NULL ? resource : "");
+	read->app = slice_of(app != NULL ? app : "");
+	op_init(&op, al, NULL, NULL);
+	op.arg = read;
+	return op_view(&op, fn);
+}
+
+static int get_in_txn(struct op *op)
+{
+	const struct shared_read *read = op->arg;
+	struct record_shared record;
+	int rc = shared_load(op, read->resource, &record);
+
+	if (rc == 0)
+		shared_fill(read->shared, read->resource, &record);
+	return rc == 1 ? -ENOENT : rc;
+}
+
+int atlock_shared_get(struct atlock *al, const char *resource, struct atlock_shared *out)
+{
+	struct shared_read read = { .shared = out };
+
+	return out == NULL || resource == NULL ? -EINVAL : read_run(al, resource, NULL, &read, get_in_txn);
+}
+
+static int list_in_txn(struct op *op)
+{
+	const unsigned char table = TABLE_SHARED;
+	struct record_key from = record_key_of(TABLE_SHARED, (struct slice){ NULL, 0 });
+	const struct shared_read *read = op->arg;
+	struct record_shared record;
+	struct atlock_shared shared;
+	struct slice key;
+	struct slice value;
+	int rc;
+
+	while ((rc = store_next(op->txn, record_key_slice(&from), (struct slice){ &table, 1 }, &key, &value)) == 0) {
+		rc = record_decode(RECORD_SHARED, value, &record);
+		if (rc < 0)
+			return op_corrupt(op, key, rc);
+		shared_fill(&shared, (struct slice){ (const char *)key.data + 1, key.len - 1 }, &record);
+		if (read->each(read->arg, &shared) != 0)
+			return 0;
+		from = record_key_after(key);
+	}
+	return rc < 0 ? rc : 0;
+}
+
+int atlock_shared_list(struct atlock *al, atlock_shared_fn *fn, void *arg)
+{
+	struct shared_read read = { .each = fn, .arg = arg };
+
+	return fn == NULL ? -EINVAL : read_run(al, NULL, NULL, &read, list_in_txn);
+}
+
+static int app_get_in_txn(struct op *op)
+{
+	const struct shared_read *read = op->arg;
+	struct record_app record;
+	int rc = shared_app_load(op, read->resource, read->app, &record);
+
+	if (rc == 0)
+		app_fill(op, read->out, read->app, &record);
+	return rc == 1 ? -ENOENT : rc;
+}
+
+int atlock_app_get(struct atlock *al, const char *resource, const char *app, struct atlock_app *out)
+{
+	struct shared_read read = { .out = out };
+
+	if (out == NULL || resource == NULL || app == NULL)
+		return -EINVAL;
+	return read_run(al, resource, app, &read, app_get_in_txn);
+}
+
+static int app_list_in_txn(struct op *op)
+{
+	const struct shared_read *read = op->arg;
+	struct record_key from = record_key_app(read->resource, slice_of(""));
+	struct record_shared shared;
+	struct record_app record;
+	struct atlock_app app;
+	struct slice name;
+	int rc = shared_load(op, read->resource, &shared);
+
+	if (rc != 0)
+		return rc == 1 ? -ENOENT : rc;
+	while ((rc = shared_app_next(op, read->resource, &from, &name, &record)) == 0) {
+		app_fill(op, &app, name, &record);
+		if (read->each_app(read->arg, &app) != 0)
+			return 0;
+	}
+	return rc < 0 ? rc : 0;
+}
+
+int atlock_app_list(struct atlock *al, const char *resource, atlock_app_fn *fn, void *arg)
+{
+	struct shared_read read = { .each_app = fn, .arg = arg };
+
+	return fn == NULL || resource == NULL ? -EINVAL : read_run(al, resource, NULL, &read, app_list_in_txn);
+}
+
+/* --- The verdict --- */
+
+/* A line for an app; counts it if it blocks. Its name comes last, since it may have blanks in it. */
+static void verdict_app(const struct op *op, FILE *out, struct slice name, const struct record_app *record, bool self,
+			unsigned int *blocking)
+{
+	enum atlock_app_status status = shared_status(op, record);
+	bool blocks = !self && status != ATLOCK_APP_DOWN;
+
+	*blocking += blocks;
+	(void)fprintf(out, "%s %s %jds %.*s\n",
+		      self     ? "self"
+		      : blocks ? "blocks"
+			       : "down",
+		      atlock_app_status_name(status), (intmax_t)((op->now - record->written) / ATLOCK_SECOND),
+		      (int)name.len, (const char *)name.data);
+}
+
+static void verdict_held(const struct op *op, FILE *out, const struct record_lock *lock)
+{
+	char until[TEXT_TIME_MAX];
+
+	text_time(lock->expires + (op->wall - op->now), until, sizeof(until));
+	(void)fprintf(out, "held until %s by %.*s@%.*s\n", until, (int)lock->owner.len, (const char *)lock->owner.data,
+		      (int)lock->who.len, (const char *)lock->who.data);
+}
+
+/* The word comes first, but is known last. */
+static int verdict_write(struct op *op, const struct shared_read *read, struct slice self,
+			 const struct record_lock *lock)
+{
+	struct record_key from = record_key_app(read->resource, slice_of(""));
+	bool anybody = false;
+	bool refused = lock != NULL && !slice_equal(lock->who, self);
+	unsigned int blocking = 0;
+	struct record_app record;
+	struct slice name;
+	char *lines = NULL;
+	size_t len = 0;
+	FILE *out = open_memstream(&lines, &len);
+	int rc;
+
+	if (out == NULL)
+		return -ENOMEM;
+	while ((rc = shared_app_next(op, read->resource, &from, &name, &record)) == 0) {
+		anybody = true;
+		verdict_app(op, out, name, &record, slice_equal(name, self), &blocking);
+	}
+	if (lock != NULL)
+		verdict_held(op, out, lock);
+	if (fclose(out) != 0 && rc >= 0)
+		rc = -ENOMEM;
+	if (rc >= 0)
+		(void)fprintf(read->text, "%s\n%s", anybody && !refused && blocking == 0 ? "stop" : "keep", lines);
+	free(lines);
+	return rc < 0 ? rc : 0;
+}
+
+/* About an app, or about the one that has the right to stop, or if nobody has it about all. */
+static int verdict_in_txn(struct op *op)
+{
+	const struct shared_read *read = op->arg;
+	struct record_shared shared;
+	struct record_lock lock;
+	struct record_app app;
+	struct atlock_name name;
+	bool held;
+	int rc = shared_load(op, read->resource, &shared);
+
+	if (rc == 0 && read->app.len > 0)
+		rc = shared_app_load(op, read->resource, read->app, &app);
+	if (rc != 0)
+		return rc == 1 ? -ENOENT : rc;
+	shared_lock(read->resource, &name);
+	rc = table_lock_get(op, name_slice(&name), &lock);
+	if (rc < 0)
+		return rc;
+	held = rc == 0 && lock.state != RECORD_DELAYED && table_lock_due(&lock) >= op->now;
+	return verdict_write(op, read, read->app.len == 0 && held ? lock.who : read->app, held ? &lock : NULL);
+}
+
+int atlock_verdict(struct atlock *al, const char *resource, const char *app, char **text, size_t *len)
+{
+	struct shared_read read = { .text = NULL };
+	int rc;
+
+	if (text == NULL || len == NULL || resource == NULL)
+		return -EINVAL;
+	*text = NULL;
+	read.text = open_memstream(text, len);
+	if (read.text == NULL)
+		return -ENOMEM;
+	rc = read_run(al, resource, app, &read, verdict_in_txn);
+	if (fclose(read.text) != 0 && rc == 0)
+		rc = -ENOMEM;
+	if (rc < 0) {
+		free(*text);
+		*text = NULL;
+	}
+	return rc;
+}

@@ -1,0 +1,322 @@
+/*
+ * Reads key=value lines. Nothing is copied until all of them are known to be good, so that a bad line changes nothing.
+ */
+#include "text.h"
+
+#include <bsd/string.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "escape.h"
+#include "field.h"
+#include "holder.h"
+#include "meta.h"
+#include "why.h"
+
+static const char note_key[] = "note";
+static const char note_separator[] = "; ";
+
+struct parse {
+	struct text_change *out;
+	struct atlock_why *why;
+	size_t number; /* of the line being read, from 1 */
+	bool plain;    /* no key has a meaning */
+	char *notes;   /* lines without '=', joined; ATLOCK_META_BYTES large once there is one */
+	size_t notes_len;
+	struct meta own;
+};
+
+/* Copies a value to where it can end in a NUL. No value that is understood is longer than a who. */
+static int value_copy(struct parse *p, const struct meta_line *line, char out[ATLOCK_WHO_MAX + 1])
+{
+	if (line->value_len > ATLOCK_WHO_MAX)
+		return why_set(p->why, -EINVAL, ATLOCK_INVALID_REQUEST,
+			       "line %zu: the value of %.*s= has %zu bytes: at most %d make sense", p->number,
+			       (int)line->key_len, line->key, line->value_len, ATLOCK_WHO_MAX);
+	memcpy(out, line->value, line->value_len);
+	out[line->value_len] = '\0';
+	return 0;
+}
+
+/* What is not named is 0, so 0 cannot be asked for; nor would it do anybody good. */
+static int duration_take(struct parse *p, const struct meta_line *line, bool never, int64_t *out)
+{
+	char text[ATLOCK_WHO_MAX + 1];
+	int64_t duration = 0;
+	int err = value_copy(p, line, text);
+
+	if (err)
+		return err;
+	err = atlock_duration_parse(text, never, &duration);
+	if (err == -ERANGE)
+		return why_set(p->why, -EINVAL, ATLOCK_INVALID_REQUEST, "line %zu: %.*s=%s is too long%s", p->number,
+			       (int)line->key_len, line->key, text, never ? ": for no end, write never" : "");
+	if (err || duration == 0)
+		return why_set(p->why, -EINVAL, ATLOCK_INVALID_REQUEST,
+			       "line %zu: %.*s=%s is no duration above 0: write 90s, 15m, 2h, 7d%s", p->number,
+			       (int)line->key_len, line->key, text, never ? " or never" : "");
+	*out = duration;
+	return 0;
+}
+
+static int ttl_take(struct parse *p, const struct meta_line *line)
+{
+	p->out->lease_line = p->number;
+	return duration_take(p, line, true, &p->out->ttl);
+}
+
+static int renew_take(struct parse *p, const struct meta_line *line)
+{
+	p->out->lease_line = p->number;
+	return duration_take(p, line, false, &p->out->renew);
+}
+
+static int timeout_take(struct parse *p, const struct meta_line *line)
+{
+	return duration_take(p, line, true, &p->out->timeout);
+}
+
+static int priority_take(struct parse *p, const struct meta_line *line)
+{
+	char text[ATLOCK_WHO_MAX + 1];
+	enum atlock_priority priority;
+	int err = value_copy(p, line, text);
+
+	if (err)
+		return err;
+	if (atlock_priority_parse(text, &priority))
+		return why_set(p->why, -EINVAL, ATLOCK_INVALID_REQUEST,
+			       "line %zu: \"%s\" is no priority: low, normal, high or critical", p->number, text);
+	p->out->priority = (int)priority;
+	return 0;
+}
+
+static int owner_take(struct parse *p, const struct meta_line *line)
+{
+	char text[ATLOCK_WHO_MAX + 1];
+	struct atlock_caller caller;
+	int err = value_copy(p, line, text);
+
+	if (err)
+		return err;
+	if (atlock_caller_init(&caller, text, "any", 0))
+		return why_set(p->why, -EINVAL, ATLOCK_INVALID_REQUEST,
+			       "line %zu: an owner has 1 to %d bytes and no control bytes", p->number,
+			       ATLOCK_OWNER_MAX);
+	strlcpy(p->out->owner, text, sizeof(p->out->owner));
+	return 0;
+}
+
+/* A who must be one that can also follow '@', or its locks could never be named by it. */
+static int who_take(struct parse *p, const struct meta_line *line)
+{
+	char text[ATLOCK_WHO_MAX + 1];
+	struct atlock_why bad;
+	int err = value_copy(p, line, text);
+
+	if (err)
+		return err;
+	err = holder_who_check(text, &bad);
+	if (!err)
+		err = escape_check(ESCAPE_WHO, false, text, strlen(text), &bad);
+	if (err)
+		return why_set(p->why, -EINVAL, ATLOCK_INVALID_REQUEST, "line %zu: who=: %s", p->number, bad.text);
+	strlcpy(p->out->who, text, sizeof(p->out->who));
+	return 0;
+}
+
+/* The number is spelled as in "@pr:123", so that the two can be compared as text. */
+static int pull_take(struct parse *p, const struct meta_line *line)
+{
+	char text[ATLOCK_WHO_MAX + 1];
+	char who[sizeof("pr:") + ATLOCK_WHO_MAX];
+	uint64_t number;
+	int err = value_copy(p, line, text);
+
+	if (err)
+		return err;
+	snprintf(who, sizeof(who), "pr:%s", text);
+	if (!holder_pull(who, &number))
+		return why_set(p->why, -EINVAL, ATLOCK_INVALID_REQUEST,
+			       "line %zu: pull=%s is no pull request: write a decimal number above 0, as in pull=123",
+			       p->number, text);
+	return meta_put(&p->own, line, p->why);
+}
+
+static const struct {
+	const char *key;
+	int (*take)(struct parse *p, const struct meta_line *line);
+} understood[] = {
+	{ "ttl", ttl_take },     { "renew", renew_take }, { "timeout", timeout_take }, { "priority", priority_take },
+	{ "owner", owner_take }, { "who", who_take },     { "pull", pull_take },
+};
+
+static bool key_is_letter(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+
+static bool key_is_good(const char *key, size_t len)
+{
+	if (len == 0 || len > META_KEY_MAX || !key_is_letter(key[0]))
+		return false;
+	for (size_t i = 1; i < len; i++)
+		if (!key_is_letter(key[i]) && !(key[i] >= '0' && key[i] <= '9') && key[i] != '.' && key[i] != '-')
+			return false;
+	return true;
+}
+
+static int own_take(struct parse *p, const struct meta_line *line)
+{
+	int shown = line->key_len < META_KEY_MAX ? (int)line->key_len : META_KEY_MAX;
+
+	if (!key_is_good(line->key, line->key_len))
+		return why_set(p->why, -EINVAL, ATLOCK_INVALID_REQUEST,
+			       "line %zu: \"%.*s\" is no key: 1 to %d letters, digits, '_', '.' or '-', the first a "
+			       "letter or '_'; for a text with '=' in it, write note=TEXT",
+			       p->number, shown, line->key, META_KEY_MAX);
+	if (p->plain)
+		return meta_put(&p->own, line, p->why);
+	if (field_find(field_view, line->key, line->key_len) || field_find(field_ticket, line->key, line->key_len))
+		return why_set(p->why, -EINVAL, ATLOCK_INVALID_REQUEST,
+			       "line %zu: the file system itself sets \"%.*s\": choose another key", p->number, shown,
+			       line->key);
+	return meta_put(&p->own, line, p->why);
+}
+
+/* A line without '=' goes on with the note of those before it, or begins one. */
+static int note_take(struct parse *p, const struct meta_line *line)
+{
+	const struct meta_line *note = meta_find(&p->own, note_key, strlen(note_key));
+	size_t separator;
+
+	if (!p->notes)
+		p->notes = malloc(ATLOCK_META_BYTES);
+	if (!p->notes)
+		return why_set(p->why, -ENOMEM, ATLOCK_BACKEND_ERROR, "out of memory");
+	if (!note || note->value != p->notes)
+		p->notes_len = 0;
+	separator = p->notes_len ? strlen(note_separator) : 0;
+	if (separator + line->value_len > ATLOCK_META_BYTES - p->notes_len)
+		return meta_refuse_bytes(p->notes_len + separator + line->value_len, p->why);
+	memcpy(p->notes + p->notes_len, note_separator, separator);
+	memcpy(p->notes + p->notes_len + separator, line->value, line->value_len);
+	p->notes_len += separator + line->value_len;
+	return meta_put(
+		&p->own,
+		&(struct meta_line){
+			.key = note_key, .key_len = strlen(note_key), .value = p->notes, .value_len = p->notes_len },
+		p->why);
+}
+
+static int line_check(const struct parse *p, const char *line, size_t len)
+{
+	for (size_t i = 0; i < len; i++) {
+		unsigned char c = (unsigned char)line[i];
+
+		if ((c < 0x20 && c != '\t') || c == 0x7f)
+			return why_set(p->why, -EINVAL, ATLOCK_INVALID_REQUEST,
+				       "line %zu has a control byte (0x%02x, byte %zu of the line): write plain text",
+				       p->number, c, i + 1);
+	}
+	return 0;
+}
+
+static int line_take(struct parse *p, const struct meta_line *line)
+{
+	const char *start = line->key ? line->key : line->value;
+	int err = line_check(p, start, (size_t)(line->value + line->value_len - start));
+
+	if (err)
+		return err;
+	if (!line->key)
+		return line->value_len ? note_take(p, line) : 0;
+	for (size_t i = 0; !p->plain && i < sizeof(understood) / sizeof(understood[0]); i++)
+		if (meta_line_is(line, understood[i].key))
+			return understood[i].take(p, line);
+	return own_take(p, line);
+}
+
+static int lines_take(struct parse *p, const char *text, size_t len)
+{
+	struct meta_line line;
+	int err = 0;
+
+	if (!text && len)
+		return why_set(p->why, -EINVAL, ATLOCK_INVALID_REQUEST, "no text where there should be %zu bytes", len);
+	while (!err && meta_next(&text, &len, &line)) {
+		p->number++;
+		err = line_take(p, &line);
+	}
+	return err;
+}
+
+/* A URL that is pasted into url= often has a token in it. */
+static void url_strip(struct text_change *change)
+{
+	const char *at = change->meta;
+	size_t left = change->meta_len;
+	struct meta_line line;
+
+	while (meta_next(&at, &left, &line)) {
+		char *value = change->meta + (line.value - change->meta);
+		char *end = value + line.value_len;
+
+		if (!meta_line_is(&line, "url"))
+			continue;
+		value += text_strip_userinfo(value, line.value_len);
+		change->meta_len -= (size_t)(end - value);
+		memmove(value, end, left + 2); /* with the newline before the rest and the NUL behind it */
+		return;
+	}
+}
+
+int text_parse(const char *text, size_t len, struct text_change *out, struct atlock_why *why)
+{
+	struct parse p = { .out = out, .why = why };
+	int err;
+
+	memset(out, 0, sizeof(*out));
+	out->priority = -1;
+	err = lines_take(&p, text, len);
+	if (!err && out->ttl && out->renew)
+		err = why_set(why, -EINVAL, ATLOCK_INVALID_REQUEST,
+			      "ttl= counts from now and renew= from the old expiry: write one of them");
+	if (!err)
+		err = meta_print(&p.own, &out->meta, &out->meta_len, why);
+	if (!err)
+		url_strip(out);
+	free(p.notes);
+	return err;
+}
+
+int text_parse_plain(const char *text, size_t len, char **out, size_t *out_len, struct atlock_why *why)
+{
+	struct parse p = { .why = why, .plain = true };
+	int err = lines_take(&p, text, len);
+
+	if (!err)
+		err = meta_print(&p.own, out, out_len, why);
+	free(p.notes);
+	return err;
+}
+
+void text_change_free(struct text_change *change)
+{
+	free(change->meta);
+	change->meta = NULL;
+	change->meta_len = 0;
+}
+
+int text_merge(const char *old, size_t old_len, const char *new, size_t new_len, char **out, size_t *out_len,
+	       struct atlock_why *why)
+{
+	struct meta meta = { .count = 0 };
+	int err = meta_put_all(&meta, old, old_len, why);
+
+	if (!err)
+		err = meta_put_all(&meta, new, new_len, why);
+	return err ? err : meta_print(&meta, out, out_len, why);
+}

@@ -1,0 +1,66 @@
+/*
+ * What people write into locks and read from them, as key=value lines. Private to core/.
+ *
+ *	ttl=90m		lease from now, or "never"
+ *	renew=60s	adds to the expiry; not together with ttl=
+ *	timeout=10m	how long to wait at most, or "never"
+ *	priority=high	low, normal, high or critical
+ *	owner= who=	whom the lock is handed to
+ *	pull=123	kept with the user's own keys, as reason= and url= are
+ *	url=		without user and password
+ *	KEY=VALUE	the user's own: [A-Za-z_][A-Za-z0-9_.-]*, and none of those that a lock is printed with
+ *	anything else	kept under the key "note"; several such lines make one note
+ *
+ * Empty lines say nothing. The last of two lines with one key counts, in the place of the first.
+ */
+#ifndef CORE_TEXT_H
+#define CORE_TEXT_H
+
+#include "atlock.h"
+
+#define TEXT_TIME_MAX 40
+
+/* Wall time as RFC 3339 UTC, to the millisecond; ATLOCK_NEVER is "never". */
+void text_time(int64_t wall, char *out, size_t len);
+
+/* What a write asks for. Fields that were not named are 0, "" or (priority) -1. */
+struct text_change {
+	int64_t ttl;
+	int64_t renew;
+	int64_t timeout;
+	size_t lease_line; /* number of the line that gave ttl or renew */
+	int priority;
+	char owner[ATLOCK_OWNER_MAX + 1];
+	char who[ATLOCK_WHO_MAX + 1];
+	char *meta; /* the user's own keys as "key=value\n" lines, each key once, in order, with a NUL; never NULL */
+	size_t meta_len;
+};
+
+/* Reads `len` bytes. -EINVAL with the line's number in `why`, -EDQUOT, -ENOMEM; then nothing needs freeing. */
+int text_parse(const char *text, size_t len, struct text_change *out, struct atlock_why *why);
+void text_change_free(struct text_change *change);
+
+/* The same where no key has a meaning, as about a pull request: only the user's own lines, malloc'ed. */
+int text_parse_plain(const char *text, size_t len, char **out, size_t *out_len, struct atlock_why *why);
+
+/* Takes user and password out of every URL in a text, in place; the length that is left. */
+size_t text_strip_userinfo(char *text, size_t len);
+
+/*
+ * The keys of `old`, with those of `new` in place or at the end. `*out` is malloc'ed. -EDQUOT above ATLOCK_META_KEYS or
+ * ATLOCK_META_BYTES, -ENOMEM.
+ */
+int text_merge(const char *old, size_t old_len, const char *new, size_t new_len, char **out, size_t *out_len,
+	       struct atlock_why *why);
+
+/*
+ * What the functions of the same purpose in atlock.h give, for a lock's path and an `offset` (wall time minus lease time)
+ * that are known already.
+ */
+char *text_of_view(const struct atlock_view *view, int64_t offset, size_t *len);
+char *text_of_ticket(const struct atlock_ticket *ticket, const char *path, int64_t offset, size_t *len);
+char *json_of_view(const struct atlock_view *view, const char *path, int64_t offset, size_t *len);
+char *json_of_ticket(const struct atlock_ticket *ticket, const char *path, int64_t offset, size_t *len);
+int text_field(const struct atlock_view *view, int64_t offset, const char *key, char *out, size_t len);
+
+#endif

@@ -1,0 +1,273 @@
+/* Places in a queue: reading, leaving, changing priority. */
+#include <errno.h>
+#include <string.h>
+
+#include "allow.h"
+#include "event.h"
+#include "expect.h"
+#include "grant.h"
+#include "name.h"
+#include "park.h"
+#include "rules.h"
+#include "seal.h"
+#include "view.h"
+#include "why.h"
+
+struct place {
+	struct slice lock;
+	uint64_t number;
+	const char *owner;
+	const char *who;
+	struct atlock_ticket *out;
+	atlock_ticket_fn *fn;
+	void *arg;
+};
+
+/* --- Leaving --- */
+
+/* The ticket a request means, if the caller may change it: 0 or 1 (there is none). */
+static int place_take(struct op *op, struct place *place, struct ticket *ticket)
+{
+	struct record_lock record;
+	int rc;
+
+	place->lock = name_slice(op->request->name);
+	rc = grant_settle(op, place->lock, &record);
+	if (rc >= 0)
+		rc = table_ticket_find(op, place->lock, place->number, ticket);
+	return rc != 0 ? rc : rules_may_change_ticket(op, place->lock, &ticket->record);
+}
+
+static int cancel_in_txn(struct op *op)
+{
+	struct place *place = op->arg;
+	struct ticket ticket;
+	int rc = place_take(op, place, &ticket);
+
+	if (rc != 0)
+		return rc;
+	op_tell(op, &ticket.record, -ECANCELED, ATLOCK_CANCELLED, NULL);
+	rc = table_ticket_del(op, place->lock, &ticket);
+	return rc == 0 ? event_ticket(op, ATLOCK_EVENT_CANCELLED, ATLOCK_CANCELLED, place->lock, &ticket) : rc;
+}
+
+/* Under the new priority it is the last to have come. */
+static int reprioritise_in_txn(struct op *op)
+{
+	struct place *place = op->arg;
+	struct record_key from;
+	struct record_key to;
+	struct ticket ticket;
+	struct ticket moved;
+	int rc;
+
+	rc = place_take(op, place, &ticket);
+	if (rc != 0 || ticket.record.priority == (uint8_t)op->request->priority)
+		return rc;
+	rc = allow_priority(op, place->lock, op->request->priority);
+	if (rc < 0)
+		return rc;
+	moved = ticket;
+	moved.record.priority = (uint8_t)op->request->priority;
+	rc = op_number(op, &moved.number);
+	if (rc < 0)
+		return rc;
+	from = record_key_number(TABLE_TICKET_TEXT, ticket.number);
+	to = record_key_number(TABLE_TICKET_TEXT, moved.number);
+	rc = seal_move(op, &from, &to);
+	if (rc == 0)
+		rc = table_ticket_del(op, place->lock, &ticket);
+	if (rc == 0)
+		rc = table_ticket_put(op, place->lock, &moved);
+	return rc == 0 ? event_reprioritised(op, place->lock, &ticket, &moved) : rc;
+}
+
+static int place_run(struct atlock *al, const struct atlock_request *req, enum metrics_call call, uint64_t number,
+		     op_fn *fn, struct atlock_why *why)
+{
+	struct place place = { .number = number };
+	struct op op;
+	int rc;
+
+	rc = rules_begin(&op, al, req, call, &place, why);
+	return rc < 0 ? rc : op_run(&op, fn);
+}
+
+int atlock_cancel(struct atlock *al, const struct atlock_request *req, uint64_t ticket, struct atlock_why *why)
+{
+	return place_run(al, req, METRICS_CANCEL, ticket, cancel_in_txn, why);
+}
+
+int atlock_reprioritise(struct atlock *al, const struct atlock_request *req, uint64_t ticket, struct atlock_why *why)
+{
+	return place_run(al, req, METRICS_REPRIORITISE, ticket, reprioritise_in_txn, why);
+}
+
+/*
+ * Removes the ticket behind a blocked call: 0, or 1 if it is gone. A ticket that is still there has not been answered by
+ * any committed transaction, so exactly one of "cancelled here" and "answered there" is true.
+ */
+static int unpark_in_txn(struct op *op)
+{
+	struct place *place = op->arg;
+	struct slice owner = slice_of(place->owner);
+	struct slice who = slice_of(place->who);
+	uint64_t number = 0;
+	struct slice lock;
+	struct ticket ticket;
+	uint8_t rank;
+	int rc;
+
+	while ((rc = table_wait_next(op, owner, who, number, &number, &rank, &lock)) == 0) {
+		if (!slice_equal(lock, place->lock))
+			continue;
+		rc = table_ticket_get(op, lock, rank, number, &ticket);
+		if (rc < 0)
+			return rc;
+		if (rc == 0 && ticket.record.park == place->number && ticket.record.instance == op->al->instance) {
+			rc = table_ticket_del(op, lock, &ticket);
+			return rc == 0 ? event_ticket(op, ATLOCK_EVENT_CANCELLED, ATLOCK_CANCELLED, lock, &ticket) : rc;
+		}
+	}
+	return rc;
+}
+
+int atlock_wait_cancel(struct atlock *al, uint64_t wait)
+{
+	struct atlock_caller caller;
+	struct atlock_name name;
+	struct place place = { .number = wait };
+	struct op op;
+	int rc;
+
+	if (al == NULL)
+		return -EINVAL;
+	if (park_find(al->park, wait, &name, &caller) == 1)
+		return 1;
+	place.lock = name_slice(&name);
+	place.owner = caller.owner;
+	place.who = caller.who;
+	op_init(&op, al, NULL, NULL);
+	op.arg = &place;
+	rc = op_run(&op, unpark_in_txn);
+	return rc == 0 ? park_cancel(al->park, wait) : rc;
+}
+
+/* --- Reading --- */
+
+/* Walks the queue in service order, leaving out who is past his deadline. */
+static int queue_walk(struct op *op, struct place *place, bool one)
+{
+	struct slice owner = slice_of(place->owner != NULL ? place->owner : "");
+	struct slice who = slice_of(place->who != NULL ? place->who : "");
+	struct ticket ticket = { .number = 0 };
+	uint64_t position = 0;
+	uint8_t rank = 0;
+	int rc;
+
+	while ((rc = table_ticket_next(op, place->lock, rank, ticket.number, &ticket)) == 0) {
+		struct atlock_ticket view;
+		int64_t expected;
+
+		rank = table_rank(ticket.record.priority);
+		if (ticket.record.deadline < op->now)
+			continue;
+		position++;
+		if (one && (place->number != 0
+				    ? ticket.number != place->number
+				    : !slice_equal(ticket.record.owner, owner) || !slice_equal(ticket.record.who, who)))
+			continue;
+		rc = expect_wait(op, place->lock, position, &expected);
+		if (rc == 0)
+			rc = view_ticket(&ticket, position, expected, one ? place->out : &view);
+		if (rc < 0 || one)
+			return rc;
+		rc = place->fn(place->arg, &view);
+		atlock_ticket_clear(&view);
+		if (rc != 0)
+			return 0;
+	}
+	return rc;
+}
+
+static int ticket_get_in_txn(struct op *op)
+{
+	return queue_walk(op, op->arg, true);
+}
+
+static int queue_list_in_txn(struct op *op)
+{
+	int rc = queue_walk(op, op->arg, false);
+
+	return rc < 0 ? rc : 0;
+}
+
+static int place_view(struct atlock *al, const struct atlock_name *name, struct place *place, op_fn *fn)
+{
+	struct op op;
+
+	if (al == NULL || name_check(name) < 0)
+		return -EINVAL;
+	place->lock = name_slice(name);
+	op_init(&op, al, NULL, NULL);
+	op.arg = place;
+	return op_view(&op, fn);
+}
+
+int atlock_ticket_get(struct atlock *al, const struct atlock_name *name, uint64_t ticket, const char *owner,
+		      const char *who, struct atlock_ticket *out)
+{
+	struct place place = { .number = ticket, .owner = owner, .who = who, .out = out };
+
+	if (out == NULL || (ticket == 0 && (owner == NULL || who == NULL)))
+		return -EINVAL;
+	return place_view(al, name, &place, ticket_get_in_txn);
+}
+
+int atlock_queue_list(struct atlock *al, const struct atlock_name *name, atlock_ticket_fn *fn, void *arg)
+{
+	struct place place = { .fn = fn, .arg = arg };
+
+	return fn == NULL ? -EINVAL : place_view(al, name, &place, queue_list_in_txn);
+}
+
+struct queues {
+	atlock_name_fn *fn;
+	void *arg;
+};
+
+static int queues_in_txn(struct op *op)
+{
+	const unsigned char table = TABLE_QUEUE;
+	struct slice prefix = { &table, 1 };
+	struct record_key from = record_key_of(TABLE_QUEUE, (struct slice){ NULL, 0 });
+	struct queues *queues = op->arg;
+	struct record_queue queue;
+	struct atlock_name name;
+	struct slice key;
+	struct slice value;
+	int rc;
+
+	while ((rc = store_next(op->txn, record_key_slice(&from), prefix, &key, &value)) == 0) {
+		rc = record_decode(RECORD_QUEUE, value, &queue);
+		if (rc < 0)
+			return op_corrupt(op, key, rc);
+		name_from_key(&name, (struct slice){ (const unsigned char *)key.data + 1, key.len - 1 });
+		if (queues->fn(queues->arg, &name, queue.count) != 0)
+			return 0;
+		from = record_key_after(key);
+	}
+	return rc < 0 ? rc : 0;
+}
+
+int atlock_queues(struct atlock *al, atlock_name_fn *fn, void *arg)
+{
+	struct queues queues = { fn, arg };
+	struct op op;
+
+	if (al == NULL || fn == NULL)
+		return -EINVAL;
+	op_init(&op, al, NULL, NULL);
+	op.arg = &queues;
+	return op_view(&op, queues_in_txn);
+}

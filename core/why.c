@@ -1,0 +1,77 @@
+/* Why something was refused: codes with their names, and texts that no terminal or log is hurt by. */
+#include "why.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+static const char *const code_names[ATLOCK_CODES] = {
+	[ATLOCK_OK] = "OK",
+	[ATLOCK_LOCK_EXISTS] = "LOCK_EXISTS",
+	[ATLOCK_LOCK_NOT_FOUND] = "LOCK_NOT_FOUND",
+	[ATLOCK_LOCK_EXPIRED] = "LOCK_EXPIRED",
+	[ATLOCK_TIMEOUT] = "TIMEOUT",
+	[ATLOCK_QUEUE_FULL] = "QUEUE_FULL",
+	[ATLOCK_QUOTA] = "QUOTA",
+	[ATLOCK_DEADLOCK] = "DEADLOCK",
+	[ATLOCK_BACKEND_ERROR] = "BACKEND_ERROR",
+	[ATLOCK_CIRCUIT_OPEN] = "CIRCUIT_OPEN",
+	[ATLOCK_INVALID_REQUEST] = "INVALID_REQUEST",
+	[ATLOCK_PERMISSION_DENIED] = "PERMISSION_DENIED",
+	[ATLOCK_RATE_LIMIT] = "RATE_LIMIT",
+	[ATLOCK_VERSION_CONFLICT] = "VERSION_CONFLICT",
+	[ATLOCK_CANCELLED] = "CANCELLED",
+	[ATLOCK_IN_USE] = "IN_USE",
+};
+
+const char *atlock_code_name(enum atlock_code code)
+{
+	if ((unsigned int)code >= ATLOCK_CODES || !code_names[code])
+		return "UNKNOWN";
+	return code_names[code];
+}
+
+/* Terminals obey C1 controls too, which in UTF-8 are 0xc2 followed by 0x80 to 0x9f. */
+static void text_tame(char *text)
+{
+	for (unsigned char *p = (unsigned char *)text; *p; p++) {
+		if (*p < 0x20 || *p == 0x7f)
+			*p = '?';
+		else if (p[0] == 0xc2 && p[1] >= 0x80 && p[1] <= 0x9f)
+			p[0] = p[1] = '?';
+	}
+}
+
+int why_set(struct atlock_why *why, int err, enum atlock_code code, const char *fmt, ...)
+{
+	va_list args;
+
+	if (!why)
+		return err;
+	why->code = code;
+	why->noted = false;
+	va_start(args, fmt);
+	if (vsnprintf(why->text, sizeof(why->text), fmt, args) < 0)
+		why->text[0] = '\0';
+	va_end(args);
+	text_tame(why->text);
+	return err;
+}
+
+int why_line(struct atlock_why *why, int err, size_t line)
+{
+	struct atlock_why told;
+
+	if (!why || err >= 0 || line == 0)
+		return err;
+	told = *why;
+	return why_set(why, err, told.code, "line %zu: %.440s", line, told.text);
+}
+
+void why_clear(struct atlock_why *why)
+{
+	if (!why)
+		return;
+	why->code = ATLOCK_OK;
+	why->noted = false;
+	why->text[0] = '\0';
+}

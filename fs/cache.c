@@ -1,0 +1,201 @@
+#include "cache.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CACHE_SLOTS 1024
+#define CACHE_QUEUE 65536 /* changes waiting for the thread; beyond that, lifetimes must do */
+#define LIFE_LOCK ATLOCK_SECOND
+#define LIFE_MARGIN (ATLOCK_SECOND / 10) /* from reading the lease until the kernel starts to count */
+
+struct stale {
+	STAILQ_ENTRY(stale) link;
+	fuse_ino_t parent;
+	fuse_ino_t node;
+	char component[];
+};
+
+struct cache {
+	struct fs *fs;
+	pthread_t thread;
+	atomic_bool running;
+	pthread_mutex_t mutex;
+	pthread_cond_t work;
+	STAILQ_HEAD(, stale) queue; /* mutex, as all below */
+	size_t queued;
+	bool stop;
+	atomic_uint changes[CACHE_SLOTS]; /* counts changes of the locks that share a slot */
+};
+
+struct cache *cache_new(struct fs *fs)
+{
+	struct cache *cache = calloc(1, sizeof(*cache));
+
+	if (cache == NULL)
+		return NULL;
+	cache->fs = fs;
+	pthread_mutex_init(&cache->mutex, NULL);
+	pthread_cond_init(&cache->work, NULL);
+	STAILQ_INIT(&cache->queue);
+	return cache;
+}
+
+void cache_free(struct cache *cache)
+{
+	struct stale *next;
+
+	if (cache == NULL)
+		return;
+	for (struct stale *stale = STAILQ_FIRST(&cache->queue); stale != NULL; stale = next) {
+		next = STAILQ_NEXT(stale, link);
+		free(stale);
+	}
+	pthread_cond_destroy(&cache->work);
+	pthread_mutex_destroy(&cache->mutex);
+	free(cache);
+}
+
+static struct stale *cache_next(struct cache *cache)
+{
+	struct stale *stale = NULL;
+
+	pthread_mutex_lock(&cache->mutex);
+	while (STAILQ_EMPTY(&cache->queue) && !cache->stop)
+		pthread_cond_wait(&cache->work, &cache->mutex);
+	if (!cache->stop) {
+		stale = STAILQ_FIRST(&cache->queue);
+		STAILQ_REMOVE_HEAD(&cache->queue, link);
+		cache->queued--;
+	}
+	pthread_mutex_unlock(&cache->mutex);
+	return stale;
+}
+
+/* The kernel says ENOENT where it had forgotten already. A node id that means another node by now loses its cache: no harm. */
+static void *cache_run(void *arg)
+{
+	struct cache *cache = arg;
+	struct stale *stale;
+
+	while ((stale = cache_next(cache)) != NULL) {
+		fuse_lowlevel_notify_inval_inode(cache->fs->session, stale->node, -1, 0);
+		fuse_lowlevel_notify_inval_entry(cache->fs->session, stale->parent, stale->component,
+						 strlen(stale->component));
+		free(stale);
+	}
+	return NULL;
+}
+
+int cache_start(struct cache *cache)
+{
+	int err = pthread_create(&cache->thread, NULL, cache_run, cache);
+
+	atomic_store(&cache->running, err == 0);
+	return -err;
+}
+
+void cache_stop(struct cache *cache)
+{
+	pthread_mutex_lock(&cache->mutex);
+	cache->stop = true;
+	pthread_cond_signal(&cache->work);
+	pthread_mutex_unlock(&cache->mutex);
+	if (atomic_exchange(&cache->running, false))
+		pthread_join(cache->thread, NULL);
+}
+
+static unsigned int cache_slot(const struct atlock_name *name)
+{
+	uint64_t h = UINT64_C(0xcbf29ce484222325);
+
+	for (size_t i = 0; i < name->len; i++)
+		h = (h ^ name->key[i]) * UINT64_C(0x100000001b3);
+	return (unsigned int)(h >> 32) % CACHE_SLOTS;
+}
+
+struct cache_stamp cache_stamp(struct cache *cache, const struct atlock_name *name)
+{
+	unsigned int slot = cache_slot(name);
+
+	return (struct cache_stamp){ slot, atomic_load(&cache->changes[slot]) };
+}
+
+/* The name whose change the calling thread is making, where the kernel needs not be told: it asked for it. */
+static _Thread_local const struct atlock_name *cache_own;
+static _Thread_local unsigned int cache_own_changes;
+
+unsigned int cache_quiet(const struct atlock_name *name)
+{
+	unsigned int changes = cache_own_changes;
+
+	cache_own = name;
+	cache_own_changes = 0;
+	return changes;
+}
+
+/* Marks first, then compares; a change counts first, then looks for the mark: one of the two sees the other. */
+bool cache_keep(struct cache *cache, struct node *node, struct cache_stamp stamp)
+{
+	atomic_store(&node->kept, true);
+	return atomic_load(&cache->changes[stamp.slot]) == stamp.changes;
+}
+
+struct life cache_life(struct call *call, const struct atlock_name *name, const char *who, int64_t expires_at,
+		       struct cache_stamp stamp)
+{
+	int64_t left = LIFE_LOCK;
+	double seconds;
+
+	if (name->who[0] != '\0' || !atlock_who_is_implied(who))
+		return (struct life){ 0 };
+	if (expires_at != ATLOCK_NEVER && expires_at - atlock_now(call->al) - LIFE_MARGIN < left)
+		left = expires_at - atlock_now(call->al) - LIFE_MARGIN;
+	seconds = left <= 0 ? 0 : (double)left / (double)ATLOCK_SECOND;
+	return (struct life){
+		.entry = seconds,
+		/* Where two users read two things, the size is another for each. */
+		.attr = atlock_hides(call->al) ? 0 : seconds,
+		.stamped = seconds > 0,
+		.stamp = stamp,
+	};
+}
+
+void cache_change(void *arg, enum atlock_change what, const struct atlock_name *name)
+{
+	struct fs *fs = arg;
+	struct cache *cache = fs->cache;
+	char path[ATLOCK_PATH_MAX];
+	struct stale found = { 0 };
+	struct stale *stale;
+	size_t len;
+
+	/* While the manager is opened or closed, nobody asks us anything. */
+	if (what == ATLOCK_CHANGE_DIR || !atomic_load(&cache->running))
+		return;
+	atomic_fetch_add(&cache->changes[cache_slot(name)], 1);
+	if (cache_own != NULL && atlock_name_equal(cache_own, name)) {
+		cache_own_changes++;
+		return;
+	}
+	if (atlock_name_print(fs->al, name, path, sizeof(path)) != 0 ||
+	    node_find_kept(fs->inodes, path, &kind_lock, &found.parent, &found.node) != 0)
+		return;
+	len = strlen(strrchr(path, '/') + 1) + 1;
+	stale = malloc(sizeof(*stale) + len);
+	if (stale == NULL)
+		return;
+	*stale = found;
+	memcpy(stale->component, strrchr(path, '/') + 1, len);
+	pthread_mutex_lock(&cache->mutex);
+	if (cache->queued < CACHE_QUEUE && !cache->stop) {
+		STAILQ_INSERT_TAIL(&cache->queue, stale, link);
+		cache->queued++;
+		stale = NULL;
+		pthread_cond_signal(&cache->work);
+	}
+	pthread_mutex_unlock(&cache->mutex);
+	free(stale);
+}

@@ -1,0 +1,47 @@
+/*
+ * What the kernel may believe about a lock without asking, and for how long.
+ *
+ * Only the plain name of a lock that a session holds is worth it and safe: nobody can release it but by that name, so the
+ * kernel sees it go. Everything else about it (expiry, transfer, waiters, an administrator) reaches us as a change, and what
+ * the kernel has is invalidated; by a thread of its own, because the kernel answers an invalidation only when the directory
+ * is free, which a request that is just being answered may still hold. Until then a lifetime of a second at most, and never
+ * beyond the lease, bounds what can be seen.
+ *
+ * A lookup reads the lock, then tells the kernel. A change in between would be missed, so:
+ *
+ *	stamp = cache_stamp(cache, name);	before the lock is read
+ *	...
+ *	cache_keep(cache, node, stamp)		after the node is known: true if the kernel may keep what was read
+ */
+#ifndef CACHE_H
+#define CACHE_H
+
+#include "kind.h"
+
+struct cache *cache_new(struct fs *fs);
+void cache_free(struct cache *cache);
+
+/* The session must be mounted; stop before it is destroyed. 0 or a negative errno. */
+int cache_start(struct cache *cache);
+void cache_stop(struct cache *cache);
+
+struct cache_stamp cache_stamp(struct cache *cache, const struct atlock_name *name);
+bool cache_keep(struct cache *cache, struct node *node, struct cache_stamp stamp);
+
+/*
+ * How long the plain name of a lock that `who` holds until `expires_at` and its attributes are good for; 0 for a name with
+ * "@who".
+ */
+struct life cache_life(struct call *call, const struct atlock_name *name, const char *who, int64_t expires_at,
+		       struct cache_stamp stamp);
+
+/*
+ * The calling thread is about to change this lock by a request after which the kernel knows better anyway (create, unlink,
+ * touch); NULL when it is done, and then it returns how often that was: a stamp from before is good if it counts those.
+ */
+unsigned int cache_quiet(const struct atlock_name *name);
+
+/* For atlock_setup.on_change; `arg` is the struct fs. */
+atlock_change_fn cache_change;
+
+#endif

@@ -1,0 +1,61 @@
+#include "caller.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "permit.h"
+
+int caller_identify(struct call *call, const char *who, struct atlock_caller *out)
+{
+	int err = atlock_identify(call->al, call->ctx->pid, call->ctx->uid, call->ctx->gid, who, out, &call->why);
+
+	/* While its request waits for us, the process is what it was when it made it. */
+	if (err == 0)
+		atlock_caller_look(call->al, out);
+	return err;
+}
+
+/* Any who that can be written after '@' will do. */
+int caller_user(struct call *call, struct atlock_caller *out)
+{
+	return caller_identify(call, "x", out);
+}
+
+int caller_view(struct call *call, const struct atlock_view *view, struct atlock_view *shown, char **own)
+{
+	struct atlock_caller caller;
+	int err;
+
+	*shown = *view;
+	*own = NULL;
+	if (!atlock_hides(call->al))
+		return 0;
+	err = caller_user(call, &caller);
+	if (err == 0)
+		err = atlock_view_hide(call->al, &caller, view, own, &shown->meta_len);
+	if (err == 0)
+		shown->meta = *own;
+	return err == 1 ? 0 : err;
+}
+
+char *caller_text(struct call *call, const struct atlock_view *view, size_t *len)
+{
+	struct atlock_view shown;
+	char *own;
+	char *text;
+
+	if (caller_view(call, view, &shown, &own) < 0)
+		return NULL;
+	text = atlock_view_text(call->al, &shown, len);
+	free(own);
+	return text;
+}
+
+int caller_may(struct call *call, const struct atlock_dir *dir, int want)
+{
+	if (permit_mode(call, dir->mode, dir->uid, dir->gid, want) == 0)
+		return 0;
+	return call_refuse(call, -EACCES, ATLOCK_PERMISSION_DENIED,
+			   "the directory \"%s\" of custom/ does not let you: mode %03o, uid %u, gid %u", dir->name,
+			   dir->mode & 07777U, dir->uid, dir->gid);
+}

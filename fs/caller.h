@@ -1,0 +1,25 @@
+/* Who is behind a request, and what may they do to a directory. */
+#ifndef CALLER_H
+#define CALLER_H
+
+#include "fs.h"
+
+/* The caller as a holder; `who` is what followed '@' in the name used, "" for the session. */
+int caller_identify(struct call *call, const char *who, struct atlock_caller *out);
+
+/* As above, for a caller of whom only the user matters: never fails for want of a session. */
+int caller_user(struct call *call, struct atlock_caller *out);
+
+/*
+ * A view as this caller may read it: `shown` borrows from `view`; `*own`, which may be NULL, is what it has of its own, to be
+ * freed after it. 0 or a negative errno.
+ */
+int caller_view(struct call *call, const struct atlock_view *view, struct atlock_view *shown, char **own);
+
+/* The text of a lock as this caller may read it, malloc'ed, or NULL. */
+char *caller_text(struct call *call, const struct atlock_view *view, size_t *len);
+
+/* permit_mode() for a directory of custom/, which the reason names. */
+int caller_may(struct call *call, const struct atlock_dir *dir, int want);
+
+#endif

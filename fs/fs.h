@@ -1,0 +1,78 @@
+/*
+ * The FUSE front end: one request, one call of the lock manager, one reply.
+ *
+ * A mount is a struct fs. Every request makes a struct call on its stack, finds the node it is about (inode.h), runs that
+ * node's row of operations (kind.h), and answers with what the row returned: a negative errno, 0, or CALL_PARKED when the
+ * answer comes later from park.c.
+ *
+ * Threads. Requests run on libfuse's workers, several at once. Each table (inodes, handles, parks, whys, cache) has a mutex
+ * of its own, taken last and for a few instructions only; no call of the manager is made under one. A handle's mutex is the
+ * exception: it orders reads and writes of one open file and is held across the manager's call.
+ */
+#ifndef FS_H
+#define FS_H
+
+#define FUSE_USE_VERSION FUSE_MAKE_VERSION(3, 12)
+
+#include <fuse3/fuse_lowlevel.h>
+#include <time.h>
+
+#include <atlock.h>
+
+/* Bytes in one WRITE. Each thread has a buffer of this size, and reads of long lists want it larger. */
+#define FS_WRITE_MAX (128U * 1024)
+
+/* What stdio and pipes cut a long text at, and the size of a page, at whose end the kernel does. */
+#define FS_WRITE_BLOCK 4096U
+
+struct cache;
+struct endings;
+struct handles;
+struct hints;
+struct inodes;
+struct parks;
+struct whys;
+
+struct fs {
+	struct atlock *al;
+	struct fuse_session *session;
+	struct inodes *inodes;
+	struct handles *handles;
+	struct parks *parks;
+	struct whys *whys;
+	struct cache *cache;
+	struct endings *endings;
+	struct hints *hints;
+	struct timespec started; /* what virtual directories show as their time */
+	uid_t uid;               /* and as their owner */
+	gid_t gid;
+	uint64_t nonce; /* tells this mount's flock holders from those of an earlier one */
+	int ready_fd;   /* told once when the kernel has said hello; -1 afterwards */
+};
+
+struct call {
+	struct fs *fs;
+	struct atlock *al;
+	fuse_req_t req;
+	const struct fuse_ctx *ctx;
+	struct atlock_why why;
+};
+
+#define CALL_PARKED 1 /* the reply comes later */
+
+void call_begin(struct call *call, fuse_req_t req);
+
+/* Answers with an error (negative errno) and remembers the reason, if there is one, for the caller's `why`. */
+void call_fail(struct call *call, int err);
+
+/* Answers 0 or an error; CALL_PARKED does nothing. */
+void call_done(struct call *call, int err);
+
+/* Refuses because a directory was meant to be a lock: the likeliest slip is a "-" left out. */
+int call_refuse_directory(struct call *call, int err);
+
+/* Fills the call's reason and returns `err`, so that a refusal reads `return call_refuse(...)`. */
+int call_refuse(struct call *call, int err, enum atlock_code code, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
+
+#endif

@@ -1,0 +1,223 @@
+#include "inode.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BUCKETS_MIN 1024
+
+LIST_HEAD(bucket, node);
+
+struct inodes {
+	pthread_mutex_t mutex;
+	struct bucket *buckets; /* mutex, as all below */
+	size_t mask;
+	size_t count;
+	struct node *root;
+};
+
+static struct node *node_new(struct node *parent, const char *component, const struct kind *kind, uint64_t dir)
+{
+	size_t len = strlen(component) + 1;
+	struct node *node = calloc(1, sizeof(*node) + len);
+
+	if (node == NULL)
+		return NULL;
+	node->parent = parent;
+	node->kind = kind;
+	node->dir = dir;
+	node->ino = parent == NULL ? FUSE_ROOT_ID : node_ino(parent, component);
+	memcpy(node->component, component, len);
+	return node;
+}
+
+struct inodes *inodes_new(const struct kind *root)
+{
+	struct inodes *inodes = calloc(1, sizeof(*inodes));
+
+	if (inodes == NULL)
+		return NULL;
+	pthread_mutex_init(&inodes->mutex, NULL);
+	inodes->buckets = calloc(BUCKETS_MIN, sizeof(*inodes->buckets));
+	inodes->mask = BUCKETS_MIN - 1;
+	inodes->root = node_new(NULL, "", root, NODE_NO_DIR);
+	if (inodes->buckets == NULL || inodes->root == NULL) {
+		inodes_free(inodes);
+		return NULL;
+	}
+	return inodes;
+}
+
+/* The kernel does not send a forget for everything when a mount ends. */
+void inodes_free(struct inodes *inodes)
+{
+	if (inodes == NULL)
+		return;
+	for (size_t i = 0; inodes->buckets != NULL && i <= inodes->mask; i++) {
+		struct node *node;
+
+		while ((node = LIST_FIRST(&inodes->buckets[i])) != NULL) {
+			LIST_REMOVE(node, link);
+			free(node);
+		}
+	}
+	free(inodes->buckets);
+	free(inodes->root);
+	pthread_mutex_destroy(&inodes->mutex);
+	free(inodes);
+}
+
+struct node *node_of(struct fs *fs, fuse_ino_t id)
+{
+	return id == FUSE_ROOT_ID ? fs->inodes->root : (struct node *)(uintptr_t)id;
+}
+
+fuse_ino_t node_id(const struct node *node)
+{
+	return node->parent == NULL ? FUSE_ROOT_ID : (fuse_ino_t)(uintptr_t)node;
+}
+
+/* FNV-1a over the parent's number and the name, then mixed so that neighbours differ in all bits. */
+uint64_t node_ino(const struct node *parent, const char *component)
+{
+	uint64_t h = UINT64_C(0xcbf29ce484222325);
+
+	for (int shift = 0; shift < 64; shift += 8)
+		h = (h ^ (parent->ino >> shift & 0xff)) * UINT64_C(0x100000001b3);
+	for (const unsigned char *p = (const unsigned char *)component; *p != '\0'; p++)
+		h = (h ^ *p) * UINT64_C(0x100000001b3);
+	h ^= h >> 33;
+	h *= UINT64_C(0xff51afd7ed558ccd);
+	h ^= h >> 33;
+	return h <= FUSE_ROOT_ID ? h + 2 : h;
+}
+
+static void buckets_grow(struct inodes *inodes)
+{
+	size_t size = (inodes->mask + 1) * 2;
+	struct bucket *bigger = calloc(size, sizeof(*bigger));
+	if (bigger == NULL)
+		return;
+	for (size_t i = 0; i <= inodes->mask; i++) {
+		struct node *node;
+
+		while ((node = LIST_FIRST(&inodes->buckets[i])) != NULL) {
+			LIST_REMOVE(node, link);
+			LIST_INSERT_HEAD(&bigger[node->ino & (size - 1)], node, link);
+		}
+	}
+	free(inodes->buckets);
+	inodes->buckets = bigger;
+	inodes->mask = size - 1;
+}
+
+/* Any kind will do if `kind` is NULL. */
+static struct node *node_seek(struct inodes *inodes, const struct node *parent, const char *component,
+			      const struct kind *kind, uint64_t dir)
+{
+	uint64_t ino = node_ino(parent, component);
+	struct node *node;
+
+	LIST_FOREACH(node, &inodes->buckets[ino & inodes->mask], link)
+		if (node->ino == ino && node->parent == parent && node->hashed &&
+		    strcmp(node->component, component) == 0 &&
+		    (kind == NULL || (node->kind == kind && node->dir == dir)))
+			return node;
+	return NULL;
+}
+
+struct node *node_intern(struct inodes *inodes, struct node *parent, const char *component, const struct kind *kind,
+			 uint64_t dir)
+{
+	struct node *node;
+
+	pthread_mutex_lock(&inodes->mutex);
+	node = node_seek(inodes, parent, component, kind, dir);
+	if (node == NULL) {
+		node = node_new(parent, component, kind, dir);
+		if (node == NULL)
+			goto done;
+		if (inodes->count++ > inodes->mask)
+			buckets_grow(inodes);
+		node->hashed = true;
+		LIST_INSERT_HEAD(&inodes->buckets[node->ino & inodes->mask], node, link);
+		parent->children++;
+	}
+	node->lookups++;
+done:
+	pthread_mutex_unlock(&inodes->mutex);
+	return node;
+}
+
+struct node *node_hold(struct inodes *inodes, struct node *node)
+{
+	pthread_mutex_lock(&inodes->mutex);
+	node->lookups++;
+	pthread_mutex_unlock(&inodes->mutex);
+	return node;
+}
+
+/* Frees a node that nobody needs, and then perhaps its parent. */
+static void node_prune(struct inodes *inodes, struct node *node)
+{
+	struct node *parent;
+
+	while (node->parent != NULL && node->lookups == 0 && node->children == 0) {
+		parent = node->parent;
+		LIST_REMOVE(node, link);
+		inodes->count--;
+		free(node);
+		parent->children--;
+		node = parent;
+	}
+}
+
+void node_forget(struct inodes *inodes, struct node *node, uint64_t count)
+{
+	pthread_mutex_lock(&inodes->mutex);
+	node->lookups -= count < node->lookups ? count : node->lookups;
+	node_prune(inodes, node);
+	pthread_mutex_unlock(&inodes->mutex);
+}
+
+void node_retire(struct inodes *inodes, struct node *parent, const char *component)
+{
+	struct node *node;
+
+	pthread_mutex_lock(&inodes->mutex);
+	while ((node = node_seek(inodes, parent, component, NULL, 0)) != NULL)
+		node->hashed = false;
+	pthread_mutex_unlock(&inodes->mutex);
+}
+
+int node_find_kept(struct inodes *inodes, const char *path, const struct kind *kind, fuse_ino_t *parent,
+		   fuse_ino_t *node)
+{
+	char component[ATLOCK_COMPONENT_MAX + 1];
+	struct node *up = NULL;
+	struct node *at;
+	bool kept;
+
+	pthread_mutex_lock(&inodes->mutex);
+	at = inodes->root;
+	while (at != NULL && *path != '\0') {
+		size_t len = strcspn(path, "/");
+
+		if (len >= sizeof(component)) {
+			at = NULL;
+			break;
+		}
+		memcpy(component, path, len);
+		component[len] = '\0';
+		path += len + (path[len] == '/');
+		up = at;
+		at = node_seek(inodes, up, component, *path == '\0' ? kind : NULL, NODE_NO_DIR);
+	}
+	kept = at != NULL && up != NULL && atomic_exchange(&at->kept, false);
+	if (kept) {
+		*parent = node_id(up);
+		*node = node_id(at);
+	}
+	pthread_mutex_unlock(&inodes->mutex);
+	return kept ? 0 : 1;
+}

@@ -1,0 +1,128 @@
+/*
+ * A kind of node is one row of operations. The tree is made of these rows and of nothing else: tree.c names the ones in the
+ * root, each row's lookup says which come below it, and a new part of the tree is a new row.
+ *
+ * Operations return 0, a negative errno (with the reason in call->why where there is one), or CALL_PARKED where the reply
+ * comes later. They do not reply themselves unless said so. A row leaves out what its nodes cannot do; the dispatcher
+ * (ops.c) then answers EPERM, or what its table says.
+ *
+ * LOOKUP, CREATE, UNLINK, MKDIR, RMDIR and RENAME hold the directory in the kernel and must never wait for anybody.
+ */
+#ifndef KIND_H
+#define KIND_H
+
+#include "fs.h"
+#include "inode.h"
+
+struct handle;
+struct listing;
+
+/* A lock as it was at one moment; see cache.h. */
+struct cache_stamp {
+	unsigned int slot;
+	unsigned int changes;
+};
+
+/* For how many seconds the kernel may believe a name, and attributes. 0 is always right. */
+struct life {
+	double entry;
+	double attr;
+	bool stamped; /* only if nothing changed since the stamp */
+	struct cache_stamp stamp;
+};
+
+/* What a lookup found. */
+struct found {
+	const struct kind *kind;
+	uint64_t dir;
+	struct stat st; /* st_ino is filled in by the dispatcher */
+	struct life life;
+};
+
+struct kind {
+	mode_t type;  /* S_IFDIR, S_IFREG or S_IFLNK */
+	bool plus;    /* what it lists may be kept by the kernel, so looking it up at once is worth it */
+	bool mirror;  /* what is below names locks as if it were the root: queue/, wait/ */
+	bool permits; /* its operations check who may; permit.h does it for all others */
+
+	/* Any node. `handle` is NULL if the request came by name. */
+	int (*stat)(struct call *call, struct node *node, struct stat *st, struct life *life);
+	int (*set)(struct call *call, struct node *node, struct handle *handle, const struct stat *want, int which);
+
+	/* Links: where one leads. */
+	int (*readlink)(struct call *call, struct node *node, char out[ATLOCK_PATH_MAX]);
+
+	/* Directories: `name` is a component below `dir` of at most ATLOCK_COMPONENT_MAX bytes. */
+	int (*lookup)(struct call *call, struct node *dir, const char *name, struct found *out);
+	int (*list)(struct call *call, struct node *dir, struct listing *out);
+	int (*mkdir)(struct call *call, struct node *dir, const char *name, mode_t mode, struct found *out);
+	int (*rmdir)(struct call *call, struct node *dir, const char *name);
+	int (*create)(struct call *call, struct node *dir, const char *name, mode_t mode, struct handle *handle,
+		      struct found *out);
+	int (*unlink)(struct call *call, struct node *dir, const char *name);
+	int (*rename)(struct call *call, struct node *dir, const char *from, const char *to, unsigned int flags);
+
+	/*
+	 * Files. `text` makes what reads serve, anew at offset 0 (malloc'ed); `read` replaces that and replies itself. `write`
+	 * takes all or nothing, and `flush` says at close what could not be said before. `release` has nobody to tell.
+	 */
+	int (*open)(struct call *call, struct node *node, struct handle *handle);
+	int (*text)(struct call *call, struct node *node, struct handle *handle, char **text, size_t *len);
+	int (*read)(struct call *call, struct node *node, struct handle *handle, size_t size, off_t off);
+	int (*write)(struct call *call, struct node *node, struct handle *handle, const char *data, size_t len);
+	int (*flush)(struct call *call, struct node *node, struct handle *handle);
+	void (*release)(struct call *call, struct node *node, struct handle *handle);
+	int (*flock)(struct call *call, struct node *node, struct handle *handle, int op);
+
+	/*
+	 * Extended attributes by their name without "user."; `names` gets them with it, each with its NUL. What can be set can
+	 * be removed.
+	 */
+	int (*xattr_list)(struct call *call, struct node *node, FILE *names);
+	int (*xattr_get)(struct call *call, struct node *node, const char *key, char *value, size_t len);
+	int (*xattr_set)(struct call *call, struct node *node, const char *key, const char *value, size_t len,
+			 int flags);
+	int (*xattr_remove)(struct call *call, struct node *node, const char *key);
+};
+
+extern const struct kind kind_root;          /* tree.c */
+extern const struct kind kind_virtual;       /* kind_virtual.c: repos/, global/ and below */
+extern const struct kind kind_custom;        /* kind_custom.c */
+extern const struct kind kind_lock;          /* kind_lock.c */
+extern const struct kind kind_queue_dir;     /* kind_queue.c: on the way to a queue */
+extern const struct kind kind_queue;         /* kind_queue.c: one lock's queue */
+extern const struct kind kind_ticket;        /* kind_ticket.c */
+extern const struct kind kind_wait_dir;      /* kind_wait.c */
+extern const struct kind kind_wait;          /* kind_wait.c */
+extern const struct kind kind_owners;        /* kind_owners.c: owners/ and its directories */
+extern const struct kind kind_owner;         /* kind_owners.c: <url>/-/owner */
+extern const struct kind kind_reference;     /* kind_reference.c: <url>/-/applications/<id> */
+extern const struct kind kind_shared_root;   /* kind_shared.c */
+extern const struct kind kind_shared;        /* kind_shared.c: one resource */
+extern const struct kind kind_apps;          /* kind_shared.c */
+extern const struct kind kind_app;           /* kind_app.c */
+extern const struct kind kind_verdict;       /* kind_app.c */
+extern const struct kind kind_by;            /* kind_by.c */
+extern const struct kind kind_by_groups;     /* kind_by.c: by/owner/ and its like */
+extern const struct kind kind_by_group;      /* kind_by.c: by/owner/alice/ and its like */
+extern const struct kind kind_by_link;       /* kind_by.c */
+extern const struct kind kind_pull_dir;      /* kind_pull.c: pulls/ and on the way to a pull request */
+extern const struct kind kind_pull;          /* kind_pull.c: one pull request */
+extern const struct kind kind_pull_locks;    /* kind_pull.c */
+extern const struct kind kind_pull_link;     /* kind_pull.c */
+extern const struct kind kind_pull_file;     /* kind_pull_file.c */
+extern const struct kind kind_pull_projects; /* kind_pull_project.c: projects/ and below */
+extern const struct kind kind_pull_project;  /* kind_pull_project.c */
+extern const struct kind kind_config;        /* kind_config.c */
+extern const struct kind kind_option;        /* kind_config.c: config/<option> */
+extern const struct kind kind_events;        /* kind_events.c */
+extern const struct kind kind_events_day;    /* kind_events.c: events/<day>.jsonl */
+extern const struct kind kind_events_live;   /* kind_events.c */
+extern const struct kind kind_locks_jsonl;   /* kind_jsonl.c */
+extern const struct kind kind_metrics_dir;   /* kind_metrics.c */
+extern const struct kind kind_metrics;       /* kind_metrics.c */
+extern const struct kind kind_health;        /* kind_static.c */
+extern const struct kind kind_why;           /* kind_static.c */
+extern const struct kind kind_readme;        /* kind_static.c */
+
+#endif

@@ -1,0 +1,205 @@
+/*
+ * by/: what is held, by owner, by who and by host. Every valid owner, who and host is a directory; listed are those that
+ * hold something, with a symbolic link to each lock, named by its id. Nothing here is kept: it is read when it is asked for.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "attr.h"
+#include "hint.h"
+#include "kind.h"
+#include "link.h"
+#include "listing.h"
+
+static const char *const groups[] = {
+	[ATLOCK_BY_OWNER] = "owner",
+	[ATLOCK_BY_WHO] = "who",
+	[ATLOCK_BY_HOST] = "host",
+};
+
+#define GROUPS (sizeof(groups) / sizeof(groups[0]))
+
+static enum atlock_by group_of(const struct node *node)
+{
+	size_t i = 0;
+
+	while (i < GROUPS - 1 && strcmp(groups[i], node->component) != 0)
+		i++;
+	return (enum atlock_by)i;
+}
+
+static int by_stat(struct call *call, struct node *node, struct stat *st, struct life *life)
+{
+	(void)node;
+	attr_virtual(call->fs, 0555, st);
+	*life = (struct life){ .entry = LIFE_STEADY, .attr = LIFE_STEADY };
+	return 0;
+}
+
+static int by_refuse(struct call *call, struct node *dir, const char *name)
+{
+	(void)dir, (void)name;
+	return call_refuse(call, -EPERM, ATLOCK_PERMISSION_DENIED,
+			   "by/ shows what is held: release a lock by removing what the link leads to");
+}
+
+/* --- by/ --- */
+
+static int root_lookup(struct call *call, struct node *dir, const char *name, struct found *out)
+{
+	for (size_t i = 0; i < GROUPS; i++)
+		if (strcmp(groups[i], name) == 0) {
+			out->kind = &kind_by_groups;
+			return by_stat(call, dir, &out->st, &out->life);
+		}
+	return -ENOENT;
+}
+
+static int root_list(struct call *call, struct node *dir, struct listing *out)
+{
+	int err = 0;
+
+	(void)call, (void)dir;
+	for (size_t i = 0; err == 0 && i < GROUPS; i++)
+		err = listing_add(out, groups[i], S_IFDIR);
+	return err;
+}
+
+/* --- by/owner/, by/who/, by/host/ --- */
+
+static int groups_lookup(struct call *call, struct node *dir, const char *name, struct found *out)
+{
+	int err = atlock_by_check(name, &call->why);
+
+	if (err < 0)
+		return err;
+	out->kind = &kind_by_group;
+	return by_stat(call, dir, &out->st, &out->life);
+}
+
+static int list_group(void *arg, const char *component)
+{
+	return listing_add(arg, component, S_IFDIR);
+}
+
+static int groups_list(struct call *call, struct node *dir, struct listing *out)
+{
+	return atlock_by_groups(call->al, group_of(dir), list_group, out);
+}
+
+/* --- by/owner/alice/ --- */
+
+/* The lock where it was last seen, if it is that one still: 0 or 1. */
+static int link_hinted(struct call *call, struct node *group, const char *id, struct atlock_view *view)
+{
+	char is[ATLOCK_ID_MAX] = "";
+	struct atlock_name name;
+
+	if (hint_get(call->fs->hints, id, &name) != 0 || atlock_get(call->al, &name, view) != 0)
+		return 1;
+	atlock_by_id(view, is);
+	if (strcmp(is, id) == 0 && atlock_by_has(group_of(group->parent), group->component, view))
+		return 0;
+	atlock_view_clear(view);
+	return 1;
+}
+
+static int link_find(struct call *call, struct node *group, const char *id, struct atlock_view *view)
+{
+	int err = link_hinted(call, group, id, view);
+
+	if (err == 0)
+		return 0;
+	err = atlock_by_find(call->al, group_of(group->parent), group->component, id, view);
+	if (err == 0)
+		hint_set(call->fs->hints, id, &view->name);
+	return err == 1 ? -ENOENT : err;
+}
+
+static int group_lookup(struct call *call, struct node *dir, const char *name, struct found *out)
+{
+	struct atlock_view view = { 0 };
+	int err = link_find(call, dir, name, &view);
+
+	if (err == 0)
+		err = link_found(call, dir, &view, &kind_by_link, out);
+	atlock_view_clear(&view);
+	return err;
+}
+
+struct link_list {
+	struct hints *hints;
+	struct listing *out;
+};
+
+/* Whoever lists may well look at each. */
+static int list_lock(void *arg, const struct atlock_view *view)
+{
+	const struct link_list *list = arg;
+	char id[ATLOCK_ID_MAX];
+
+	atlock_by_id(view, id);
+	hint_set(list->hints, id, &view->name);
+	return listing_add(list->out, id, S_IFLNK);
+}
+
+static int group_list(struct call *call, struct node *dir, struct listing *out)
+{
+	struct link_list list = { call->fs->hints, out };
+
+	return atlock_by_list(call->al, group_of(dir->parent), dir->component, list_lock, &list);
+}
+
+/* --- A link --- */
+
+static int link_stat(struct call *call, struct node *node, struct stat *st, struct life *life)
+{
+	struct found found = { .dir = NODE_NO_DIR };
+	int err = group_lookup(call, node->parent, node->component, &found);
+
+	*st = found.st;
+	*life = found.life;
+	return err;
+}
+
+static int link_readlink(struct call *call, struct node *node, char out[ATLOCK_PATH_MAX])
+{
+	struct atlock_view view = { 0 };
+	int err = link_find(call, node->parent, node->component, &view);
+
+	if (err == 0)
+		err = link_target(call, node->parent, &view.name, out);
+	atlock_view_clear(&view);
+	return err;
+}
+
+const struct kind kind_by = {
+	.type = S_IFDIR,
+	.plus = true,
+	.stat = by_stat,
+	.lookup = root_lookup,
+	.list = root_list,
+};
+
+const struct kind kind_by_groups = {
+	.type = S_IFDIR,
+	.plus = true,
+	.stat = by_stat,
+	.lookup = groups_lookup,
+	.list = groups_list,
+	.rmdir = by_refuse,
+};
+
+const struct kind kind_by_group = {
+	.type = S_IFDIR,
+	.stat = by_stat,
+	.lookup = group_lookup,
+	.list = group_list,
+	.unlink = by_refuse,
+};
+
+const struct kind kind_by_link = {
+	.type = S_IFLNK,
+	.stat = link_stat,
+	.readlink = link_readlink,
+};

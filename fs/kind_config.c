@@ -1,0 +1,175 @@
+/*
+ * config/: one file an option. Reading shows its value; a write by an administrator is the new one, whole, whatever the offset.
+ * Who is an administrator is more than an owner and a mode say, so the row decides by itself.
+ */
+#include <bsd/string.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "attr.h"
+#include "caller.h"
+#include "handle.h"
+#include "kind.h"
+#include "listing.h"
+
+#define OPTION_TEXT 512
+
+/* The option's value and a newline; its length, or -ENOENT. */
+static int option_print(struct call *call, const char *name, char out[OPTION_TEXT])
+{
+	struct atlock_options options;
+	int err;
+
+	atlock_options_read(call->al, &options);
+	err = atlock_option_get(&options, name, out, OPTION_TEXT - 1);
+	if (err < 0)
+		return err;
+	strlcat(out, "\n", OPTION_TEXT);
+	return (int)strlen(out);
+}
+
+static int option_attr(struct call *call, const char *name, struct stat *st, struct life *life)
+{
+	char text[OPTION_TEXT];
+	int len = option_print(call, name, text);
+
+	if (len < 0)
+		return len;
+	attr_file(call->fs, 0644, (size_t)len, st);
+	*life = (struct life){ .entry = LIFE_STEADY };
+	return 0;
+}
+
+static int option_stat(struct call *call, struct node *node, struct stat *st, struct life *life)
+{
+	return option_attr(call, node->component, st, life);
+}
+
+/* A descriptor keeps the rights of who opened it; who may not write it learns so at once. */
+static int option_open(struct call *call, struct node *node, struct handle *handle)
+{
+	struct atlock_caller caller;
+	int err;
+
+	if (!handle_writes(handle))
+		return 0;
+	err = caller_user(call, &caller);
+	if (err == 0)
+		err = atlock_may_configure(call->al, &caller, node->component, &call->why);
+	return err < 0 ? err : handle_remember(handle, &caller);
+}
+
+static int option_text(struct call *call, struct node *node, struct handle *handle, char **text, size_t *len)
+{
+	char value[OPTION_TEXT];
+	int n = option_print(call, node->component, value);
+
+	(void)handle;
+	if (n < 0)
+		return n;
+	*len = (size_t)n;
+	*text = strdup(value);
+	return *text == NULL ? -ENOMEM : 0;
+}
+
+static int option_write(struct call *call, struct node *node, struct handle *handle, const char *data, size_t len)
+{
+	char value[OPTION_TEXT];
+
+	if (handle->caller == NULL)
+		return -EBADF;
+	if (len > 0 && data[len - 1] == '\n')
+		len--;
+	if (len >= sizeof(value) || memchr(data, '\0', len) != NULL || memchr(data, '\n', len) != NULL)
+		return call_refuse(call, -EINVAL, ATLOCK_INVALID_REQUEST, "the value of %s is one line of text",
+				   node->component);
+	memcpy(value, data, len);
+	value[len] = '\0';
+	return atlock_configure(call->al, handle->caller, node->component, value, &call->why);
+}
+
+/* Truncating says nothing yet: `> f` is followed by the value. */
+static int option_set(struct call *call, struct node *node, struct handle *handle, const struct stat *want, int which)
+{
+	struct atlock_caller caller;
+	int err = 0;
+
+	if (handle != NULL && handle->caller != NULL)
+		caller = *handle->caller;
+	else
+		err = caller_user(call, &caller);
+	if (err == 0)
+		err = atlock_may_configure(call->al, &caller, node->component, &call->why);
+	if (err == 0 && ((which & ~FUSE_SET_ATTR_SIZE) != 0 || want->st_size != 0))
+		err = call_refuse(call, -EPERM, ATLOCK_PERMISSION_DENIED,
+				  "only the value of an option can be changed: write it");
+	return err;
+}
+
+const struct kind kind_option = {
+	.type = S_IFREG,
+	.permits = true,
+	.stat = option_stat,
+	.set = option_set,
+	.open = option_open,
+	.text = option_text,
+	.write = option_write,
+};
+
+/* --- The directory --- */
+
+static int config_stat(struct call *call, struct node *node, struct stat *st, struct life *life)
+{
+	(void)node;
+	attr_virtual(call->fs, 0755, st);
+	*life = (struct life){ .entry = LIFE_STEADY, .attr = LIFE_STEADY };
+	return 0;
+}
+
+static int config_lookup(struct call *call, struct node *dir, const char *name, struct found *out)
+{
+	(void)dir;
+	out->kind = &kind_option;
+	return option_attr(call, name, &out->st, &out->life);
+}
+
+static int config_list(struct call *call, struct node *dir, struct listing *out)
+{
+	const char *name;
+	int err = 0;
+
+	(void)call, (void)dir;
+	for (size_t i = 0; err == 0 && (name = atlock_option_name(i, NULL)) != NULL; i++)
+		err = listing_add(out, name, S_IFREG);
+	return err;
+}
+
+/* Most likely a slip of the pen: the table says which option was meant. */
+static int config_create(struct call *call, struct node *dir, const char *name, mode_t mode, struct handle *handle,
+			 struct found *out)
+{
+	struct atlock_options options;
+
+	(void)dir, (void)mode, (void)handle, (void)out;
+	atlock_options_init(&options);
+	atlock_option_set(&options, name, NULL, &call->why);
+	return -EPERM;
+}
+
+static int config_unlink(struct call *call, struct node *dir, const char *name)
+{
+	(void)dir;
+	return call_refuse(call, -EPERM, ATLOCK_PERMISSION_DENIED,
+			   "%s is always there: write another value to change it", name);
+}
+
+const struct kind kind_config = {
+	.type = S_IFDIR,
+	.plus = true,
+	.stat = config_stat,
+	.lookup = config_lookup,
+	.list = config_list,
+	.create = config_create,
+	.unlink = config_unlink,
+};

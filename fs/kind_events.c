@@ -1,0 +1,122 @@
+/*
+ * events/: what happened, one file for each day of UTC, and `live`, a link to today's. Lines are only ever added and stay where
+ * they are, so that readers may come back with an offset. Files are as long as stat(2) says, which the kernel must not keep of
+ * one that grows: `tail -f` asks again and again.
+ */
+#include <bsd/string.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "attr.h"
+#include "kind.h"
+#include "listing.h"
+
+#define LIVE "live"
+#define READ_MAX (1U << 20) /* bytes in one answer; the kernel asks for less */
+
+static int events_refuse(struct call *call, struct node *dir, const char *name)
+{
+	(void)dir;
+	return call_refuse(call, -EPERM, ATLOCK_PERMISSION_DENIED,
+			   "%s is written by the file system alone; the option events_keep says for how long", name);
+}
+
+/* --- A day --- */
+
+static int day_attr(struct call *call, const char *name, struct stat *st, struct life *life)
+{
+	struct atlock_day day;
+	int err = atlock_day_get(call->al, name, &day);
+
+	if (err != 0)
+		return err < 0 ? err : -ENOENT;
+	attr_file(call->fs, 0444, day.size, st);
+	attr_times(st, day.changed);
+	*life = (struct life){ 0 };
+	return 0;
+}
+
+static int day_stat(struct call *call, struct node *node, struct stat *st, struct life *life)
+{
+	return day_attr(call, node->component, st, life);
+}
+
+static int day_read(struct call *call, struct node *node, struct handle *handle, size_t size, off_t off)
+{
+	size_t len = size < READ_MAX ? size : READ_MAX;
+	char *text = malloc(len);
+	ssize_t n = text == NULL ? -ENOMEM : atlock_day_read(call->al, node->component, (uint64_t)off, text, len);
+
+	(void)handle;
+	if (n >= 0)
+		fuse_reply_buf(call->req, text, (size_t)n);
+	free(text);
+	return n < 0 ? (int)n : 0;
+}
+
+const struct kind kind_events_day = { .type = S_IFREG, .stat = day_stat, .read = day_read };
+
+/* --- live --- */
+
+static int live_readlink(struct call *call, struct node *node, char out[ATLOCK_PATH_MAX])
+{
+	(void)node;
+	atlock_day_live(call->al, out);
+	return 0;
+}
+
+static int live_stat(struct call *call, struct node *node, struct stat *st, struct life *life)
+{
+	char day[ATLOCK_DAY_NAME];
+
+	(void)node;
+	atlock_day_live(call->al, day);
+	attr_file(call->fs, 0777, strlen(day), st);
+	st->st_mode = S_IFLNK | 0777;
+	*life = (struct life){ .entry = LIFE_STEADY, .attr = 0 };
+	return 0;
+}
+
+const struct kind kind_events_live = { .type = S_IFLNK, .stat = live_stat, .readlink = live_readlink };
+
+/* --- The directory --- */
+
+static int events_stat(struct call *call, struct node *node, struct stat *st, struct life *life)
+{
+	(void)node;
+	attr_virtual(call->fs, 0555, st);
+	*life = (struct life){ .entry = LIFE_STEADY, .attr = LIFE_STEADY };
+	return 0;
+}
+
+static int events_lookup(struct call *call, struct node *dir, const char *name, struct found *out)
+{
+	if (strcmp(name, LIVE) == 0) {
+		out->kind = &kind_events_live;
+		return live_stat(call, dir, &out->st, &out->life);
+	}
+	out->kind = &kind_events_day;
+	return day_attr(call, name, &out->st, &out->life);
+}
+
+static int list_day(void *arg, const struct atlock_day *day)
+{
+	return listing_add(arg, day->name, S_IFREG);
+}
+
+static int events_list(struct call *call, struct node *dir, struct listing *out)
+{
+	int err = atlock_days(call->al, list_day, out);
+
+	(void)dir;
+	return err < 0 ? err : listing_add(out, LIVE, S_IFLNK);
+}
+
+const struct kind kind_events = {
+	.type = S_IFDIR,
+	.stat = events_stat,
+	.lookup = events_lookup,
+	.list = events_list,
+	.unlink = events_refuse,
+};

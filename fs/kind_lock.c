@@ -1,0 +1,276 @@
+/* A lock as a file: take, look at, open, give back. */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+#include "attr.h"
+#include "cache.h"
+#include "caller.h"
+#include "ending.h"
+#include "handle.h"
+#include "kind.h"
+#include "lock.h"
+#include "permit.h"
+#include "tree.h"
+
+int lock_name(struct call *call, const struct node *node, struct atlock_name *out)
+{
+	return tree_lock(call, node->parent, node->component, out);
+}
+
+/*
+ * A lock granted to a ticket must be taken up by any access under its own "@" name; a session, which has none, takes it up by
+ * opening it. Whoever else looks changes nothing, so a refusal is no error here.
+ */
+static void lock_take_up(struct call *call, const struct atlock_name *name, const struct atlock_view *view)
+{
+	struct atlock_caller caller;
+	struct atlock_why why;
+
+	if (view->state != ATLOCK_PENDING)
+		return;
+	if (atlock_identify(call->al, call->ctx->pid, call->ctx->uid, call->ctx->gid, name->who, &caller, &why) < 0)
+		return;
+	atlock_caller_look(call->al, &caller);
+	atlock_claim(call->al, &(struct atlock_request){ .name = name, .caller = &caller }, &why);
+}
+
+bool lock_is_ending(struct call *call, const struct atlock_name *name)
+{
+	struct atlock_view view = { 0 };
+	bool ending = atlock_get(call->al, name, &view) == 1;
+
+	/* It may have ended since the refusal. */
+	if (!ending && atlock_who_is_flock(view.who))
+		ending = endings_wait(call->fs->endings, view.pid, view.token);
+	atlock_view_clear(&view);
+	return ending;
+}
+
+int lock_stat(struct call *call, const struct atlock_name *name, struct stat *st, struct life *life)
+{
+	struct cache_stamp stamp = cache_stamp(call->fs->cache, name);
+	struct atlock_view view = { 0 };
+	int err = atlock_get(call->al, name, &view);
+
+	if (err == 0 && atlock_who_is_flock(view.who) && endings_wait(call->fs->endings, view.pid, view.token)) {
+		atlock_view_clear(&view);
+		err = atlock_get(call->al, name, &view);
+	}
+	*life = (struct life){ 0 };
+	if (err == 0) {
+		if (name->who[0] != '\0')
+			lock_take_up(call, name, &view);
+		*life = cache_life(call, name, view.who, view.expires_at, stamp);
+		err = attr_lock(call, &view, st);
+	} else if (err == 1) {
+		attr_free_lock(call, st);
+	}
+	atlock_view_clear(&view);
+	return err;
+}
+
+int lock_lookup(struct call *call, struct node *dir, const char *name, struct found *out)
+{
+	struct atlock_name lock;
+	int err = tree_lock(call, dir, name, &lock);
+
+	if (err < 0)
+		return err;
+	out->kind = &kind_lock;
+	err = lock_stat(call, &lock, &out->st, &out->life);
+	tree_limit_life(call, dir, &out->life);
+	/* A holder is owner and who: another user's of the same who is not the one that is asked for. */
+	if (err == 0 && lock.who[0] != '\0' && out->st.st_uid != call->ctx->uid && call->ctx->uid != 0)
+		err = 1;
+	return err == 1 ? -ENOENT : err;
+}
+
+/*
+ * Takes the lock for the handle and its opener: 0 and how it looks now, or 1 if it was the caller's already. The lock is not
+ * read again for that: who takes it knows.
+ */
+static int lock_take(struct call *call, const struct atlock_name *name, mode_t mode, struct handle *handle,
+		     struct found *out)
+{
+	struct cache_stamp stamp = cache_stamp(call->fs->cache, name);
+	struct atlock_caller caller;
+	struct atlock_request req = { .name = name, .caller = &caller };
+	struct atlock_grant grant;
+	int taken;
+	int err = caller_identify(call, name->who, &caller);
+
+	if (err < 0)
+		return err;
+	req.exclusive = (handle->flags & O_EXCL) != 0;
+	req.mode = S_IFREG | (mode & 0777U);
+	cache_quiet(name->who[0] == '\0' ? name : NULL);
+	taken = atlock_acquire(call->al, &req, &grant, &call->why);
+	if (taken < 0 && call->why.code == ATLOCK_LOCK_EXISTS && lock_is_ending(call, name))
+		taken = atlock_acquire(call->al, &req, &grant, &call->why);
+	stamp.changes += cache_quiet(NULL);
+	if (taken < 0)
+		return taken;
+	handle->token = grant.token;
+	attr_new_lock(call, &caller, mode, grant.acquired_at, &out->st);
+	out->life = cache_life(call, name, caller.who, grant.expires_at, stamp);
+	out->life.attr = 0;
+	err = handle_remember(handle, &caller);
+	return err < 0 ? err : taken;
+}
+
+int lock_create(struct call *call, struct node *dir, const char *name, mode_t mode, struct handle *handle,
+		struct found *out)
+{
+	struct atlock_name lock;
+	int err = tree_lock(call, dir, name, &lock);
+	int state = 1;
+
+	if (err == 0)
+		err = tree_may_change(call, dir);
+	if (err == 0 && (handle_writes(handle) || (handle->flags & O_EXCL) != 0))
+		state = lock_take(call, &lock, mode, handle, out);
+	if (err == 0 && state == 1)
+		state = lock_stat(call, &lock, &out->st, &out->life);
+	if (err < 0 || state < 0)
+		return err < 0 ? err : state;
+	out->kind = &kind_lock;
+	tree_limit_life(call, dir, &out->life);
+	return 0;
+}
+
+/* Whose lock it is matters only in a directory of custom/; a lock that is free is nobody's. */
+static int lock_may_remove(struct call *call, const struct node *dir, const struct atlock_name *name)
+{
+	struct atlock_view view = { 0 };
+	uid_t uid = call->ctx->uid;
+
+	if (dir->dir == NODE_NO_DIR || uid == 0)
+		return 0;
+	if (atlock_get(call->al, name, &view) == 0)
+		uid = view.uid;
+	atlock_view_clear(&view);
+	return tree_may_remove(call, dir, uid);
+}
+
+/* A name with "@who" is a comparison that the manager makes in the same transaction. */
+int lock_unlink(struct call *call, struct node *dir, const char *name)
+{
+	struct atlock_caller caller;
+	struct atlock_name lock;
+	int err = tree_lock(call, dir, name, &lock);
+
+	if (err == 0)
+		err = lock_may_remove(call, dir, &lock);
+	if (err == 0)
+		err = caller_identify(call, lock.who, &caller);
+	if (err < 0)
+		return err;
+	cache_quiet(lock.who[0] == '\0' ? &lock : NULL);
+	err = atlock_release(call->al, &(struct atlock_request){ .name = &lock, .caller = &caller, .force = true },
+			     NULL, &call->why);
+	cache_quiet(NULL);
+	return err == 1 ? -ENOENT : err;
+}
+
+/* The kernel may have found the name in its cache, so the directory is looked at here as well. */
+int lock_may(struct call *call, const struct node *node, const struct atlock_view *view, int want)
+{
+	int err = tree_may(call, node->parent, X_OK);
+
+	return err < 0 ? err : permit_mode(call, view->mode, view->uid, view->gid, want);
+}
+
+/*
+ * The kernel looked the name up just before. If the lock went away since, ESTALE makes it look again, and then O_CREAT,
+ * which open does not show us, does what the caller meant.
+ */
+static int lock_open(struct call *call, struct node *node, struct handle *handle)
+{
+	struct atlock_caller caller;
+	struct atlock_view view = { 0 };
+	struct atlock_name name;
+	int err = lock_name(call, node, &name);
+
+	if (err == 0 && handle_writes(handle))
+		err = caller_identify(call, name.who, &caller);
+	if (err < 0)
+		return err;
+	if (handle_writes(handle))
+		err = atlock_holds(call->al, &name, &caller, &view, &call->why);
+	else
+		err = atlock_get(call->al, &name, &view);
+	if (err == 0)
+		err = lock_may(call, node, &view, permit_want(handle->flags));
+	if (err == 0 && handle_writes(handle))
+		err = handle_remember(handle, &caller);
+	if (err == 0) {
+		handle->token = view.token;
+		lock_take_up(call, &name, &view);
+	}
+	atlock_view_clear(&view);
+	return err == 1 ? -ESTALE : err;
+}
+
+static int lock_node_stat(struct call *call, struct node *node, struct stat *st, struct life *life)
+{
+	struct atlock_name name;
+	int err = lock_name(call, node, &name);
+
+	if (err == 0)
+		err = lock_stat(call, &name, st, life);
+	if (err != 1)
+		return err;
+	/* Only an open file still knows it. */
+	st->st_nlink = 0;
+	return 0;
+}
+
+int lock_refuse_stale(struct call *call, const struct node *node)
+{
+	return call_refuse(call, -ESTALE, ATLOCK_LOCK_EXPIRED,
+			   "%s: this open file belongs to a lock that has ended; open it again", node->component);
+}
+
+/* A handle of a lock that is gone is stale; one that was made while the lock was free reads as empty until it is held. */
+static int lock_text(struct call *call, struct node *node, struct handle *handle, char **text, size_t *len)
+{
+	struct atlock_view view = { 0 };
+	struct atlock_name name;
+	int err = lock_name(call, node, &name);
+
+	if (err == 0)
+		err = atlock_get(call->al, &name, &view);
+	if (err < 0)
+		return err;
+	if (handle->token != 0 && (err == 1 || view.token != handle->token)) {
+		atlock_view_clear(&view);
+		return lock_refuse_stale(call, node);
+	}
+	*len = 0;
+	if (err == 1) {
+		*text = strdup("");
+	} else {
+		err = atlock_view_check(&view, &call->why);
+		*text = err < 0 ? NULL : caller_text(call, &view, len);
+		atlock_view_clear(&view);
+	}
+	return *text != NULL ? 0 : err < 0 ? err : -ENOMEM;
+}
+
+const struct kind kind_lock = {
+	.type = S_IFREG,
+	.permits = true,
+	.stat = lock_node_stat,
+	.set = lock_set,
+	.open = lock_open,
+	.text = lock_text,
+	.write = lock_write,
+	.flush = lock_flush,
+	.flock = lock_flock,
+	.release = lock_flock_end,
+	.xattr_list = lock_xattr_list,
+	.xattr_get = lock_xattr_get,
+	.xattr_set = lock_xattr_set,
+	.xattr_remove = lock_xattr_remove,
+};

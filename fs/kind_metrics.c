@@ -1,0 +1,62 @@
+/*
+ * metrics/: what is counted, for Prometheus. The directory is one that node_exporter's textfile collector can be pointed at.
+ * The file is made when it is read, so its size shows as 0, as in /proc, and its time is now: it is never stale.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "attr.h"
+#include "handle.h"
+#include "kind.h"
+#include "listing.h"
+
+#define METRICS_FILE "atlockfs.prom"
+
+static int metrics_stat(struct call *call, struct node *node, struct stat *st, struct life *life)
+{
+	(void)node;
+	attr_file(call->fs, 0444, 0, st);
+	clock_gettime(CLOCK_REALTIME, &st->st_mtim);
+	st->st_ctim = st->st_mtim;
+	*life = (struct life){ .entry = LIFE_STEADY, .attr = 0 };
+	return 0;
+}
+
+static int metrics_text(struct call *call, struct node *node, struct handle *handle, char **text, size_t *len)
+{
+	(void)node, (void)handle;
+	*text = atlock_metrics_text(call->al, len);
+	return *text == NULL ? -EIO : 0;
+}
+
+static int metrics_dir_stat(struct call *call, struct node *node, struct stat *st, struct life *life)
+{
+	(void)node;
+	attr_virtual(call->fs, 0755, st);
+	*life = (struct life){ .entry = LIFE_STEADY, .attr = LIFE_STEADY };
+	return 0;
+}
+
+static int metrics_dir_lookup(struct call *call, struct node *dir, const char *name, struct found *out)
+{
+	(void)dir;
+	if (strcmp(name, METRICS_FILE) != 0)
+		return -ENOENT;
+	out->kind = &kind_metrics;
+	return metrics_stat(call, NULL, &out->st, &out->life);
+}
+
+static int metrics_dir_list(struct call *call, struct node *dir, struct listing *out)
+{
+	(void)call, (void)dir;
+	return listing_add(out, METRICS_FILE, S_IFREG);
+}
+
+const struct kind kind_metrics_dir = {
+	.type = S_IFDIR,
+	.stat = metrics_dir_stat,
+	.lookup = metrics_dir_lookup,
+	.list = metrics_dir_list,
+};
+
+const struct kind kind_metrics = { .type = S_IFREG, .stat = metrics_stat, .text = metrics_text };

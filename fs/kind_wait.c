@@ -1,0 +1,205 @@
+/*
+ * wait/<lock>: a file for every lock there could be, none of them listed. Reading it blocks until the lock is the caller's
+ * and then gives the lock's text; writing it blocks in the write, which says how to wait.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "attr.h"
+#include "caller.h"
+#include "handle.h"
+#include "park.h"
+#include "tree.h"
+
+static int wait_dir_stat(struct call *call, struct node *node, struct stat *st, struct life *life)
+{
+	return tree_mirror_stat(call, node->dir, 0555, st, life);
+}
+
+static int wait_stat(struct call *call, struct node *node, struct stat *st, struct life *life)
+{
+	(void)node;
+	attr_file(call->fs, 0666, 0, st);
+	*life = (struct life){ .entry = 0, .attr = LIFE_STEADY };
+	return 0;
+}
+
+static int wait_lookup(struct call *call, struct node *dir, const char *name, struct found *out)
+{
+	struct atlock_name lock;
+	int err = tree_kind(call, dir, name, &out->dir);
+
+	if (err < 0)
+		return err;
+	if (err == ATLOCK_PATH_DIR) {
+		out->kind = &kind_wait_dir;
+		return tree_mirror_stat(call, out->dir, 0555, &out->st, &out->life);
+	}
+	err = tree_lock(call, dir, name, &lock);
+	if (err < 0)
+		return err;
+	out->kind = &kind_wait;
+	return wait_stat(call, NULL, &out->st, &out->life);
+}
+
+/* `> wait/<lock>` truncates; touching it would look like waiting and is refused. */
+static int wait_set(struct call *call, struct node *node, struct handle *handle, const struct stat *want, int which)
+{
+	(void)node, (void)handle, (void)want;
+	if ((which & ~(FUSE_SET_ATTR_SIZE | FUSE_SET_ATTR_FORCE | FUSE_SET_ATTR_KILL_SUID | FUSE_SET_ATTR_KILL_SGID |
+		       FUSE_SET_ATTR_KILL_PRIV | FUSE_SET_ATTR_FILE | FUSE_SET_ATTR_OPEN)) == 0)
+		return 0;
+	return call_refuse(call, -EPERM, ATLOCK_INVALID_REQUEST,
+			   "nothing waits by touching: read a file in wait/, or write to it, to wait for its lock");
+}
+
+/* Gives the next part of what is there, as a pipe would: by how much was read, not by offset. */
+static int reply_text(struct call *call, struct handle *handle, size_t size)
+{
+	size_t left = handle->len - handle->pos;
+	size_t n = size < left ? size : left;
+	int err = fuse_reply_buf(call->req, handle->text + handle->pos, n);
+
+	handle->pos += n;
+	return err;
+}
+
+/* The lock may have ended between the grant and now: two calls of one holder were told, and the other gave it back. */
+static int answer_read(struct call *call, struct node *node, struct handle *handle, size_t size,
+		       const struct atlock_grant *grant)
+{
+	struct atlock_view view = { 0 };
+	struct atlock_name name;
+	char *text = NULL;
+	size_t len = 0;
+	int err = tree_lock(call, node->parent, node->component, &name);
+
+	if (err == 0)
+		err = atlock_get(call->al, &name, &view);
+	if (err == 1 || (err == 0 && view.token != grant->token))
+		err = call_refuse(call, -ESTALE, ATLOCK_LOCK_EXPIRED, "%s was granted and has ended already",
+				  node->component);
+	if (err == 0) {
+		text = caller_text(call, &view, &len);
+		err = text == NULL ? -ENOMEM : 0;
+	}
+	atlock_view_clear(&view);
+	if (err < 0) {
+		call_fail(call, err);
+		return err;
+	}
+	pthread_mutex_lock(&handle->mutex);
+	free(handle->text);
+	handle->text = text;
+	handle->len = len;
+	handle->pos = 0;
+	err = reply_text(call, handle, size);
+	pthread_mutex_unlock(&handle->mutex);
+	return err;
+}
+
+static int answer_write(struct call *call, struct node *node, struct handle *handle, size_t size,
+			const struct atlock_grant *grant)
+{
+	(void)node;
+	pthread_mutex_lock(&handle->mutex);
+	handle->token = grant->token;
+	pthread_mutex_unlock(&handle->mutex);
+	return fuse_reply_write(call->req, size);
+}
+
+/* Takes the lock if it is free: what O_NONBLOCK asks for. */
+static int wait_try(struct call *call, const struct atlock_request *req, struct node *node, struct handle *handle,
+		    size_t size, park_answer_fn *answer)
+{
+	struct atlock_grant grant = { 0 };
+	int err = atlock_acquire(call->al, req, &grant, &call->why);
+
+	if (err < 0)
+		return call->why.code == ATLOCK_LOCK_EXISTS ? -EAGAIN : err;
+	return park_granted(call, req, &grant, node, handle, size, answer);
+}
+
+static int wait_for(struct call *call, struct atlock_request req, struct node *node, struct handle *handle, size_t size,
+		    park_answer_fn *answer)
+{
+	struct atlock_caller caller;
+	struct atlock_name name;
+	int err = tree_lock(call, node->parent, node->component, &name);
+
+	if (err == 0)
+		err = tree_may_change(call, node->parent);
+	if (err == 0)
+		err = caller_identify(call, name.who, &caller);
+	if (err < 0)
+		return err;
+	req.name = &name;
+	req.caller = &caller;
+	if (handle->flags & O_NONBLOCK)
+		return wait_try(call, &req, node, handle, size, answer);
+	return park_wait(call, &req, node, handle, size, answer);
+}
+
+static int wait_read(struct call *call, struct node *node, struct handle *handle, size_t size, off_t off)
+{
+	struct atlock_request req = { .priority = ATLOCK_NORMAL };
+	bool served;
+
+	(void)off;
+	pthread_mutex_lock(&handle->mutex);
+	served = handle->text != NULL;
+	if (served)
+		reply_text(call, handle, size);
+	pthread_mutex_unlock(&handle->mutex);
+	return served ? 0 : wait_for(call, req, node, handle, size, answer_read);
+}
+
+/*
+ * bash writes each line of a printf by itself. The first has waited; what follows on the same open file changes the lock that
+ * it got.
+ */
+static int wait_more(struct call *call, struct node *node, struct handle *handle, const char *data, size_t len)
+{
+	struct atlock_caller caller;
+	struct atlock_name name;
+	int err = tree_lock(call, node->parent, node->component, &name);
+
+	if (err == 0)
+		err = caller_identify(call, name.who, &caller);
+	if (err < 0)
+		return err;
+	return atlock_write(
+		call->al,
+		&(struct atlock_request){
+			.name = &name, .caller = &caller, .token = handle->token, .text = data, .text_len = len },
+		&call->why);
+}
+
+static int wait_write(struct call *call, struct node *node, struct handle *handle, const char *data, size_t len)
+{
+	struct atlock_request req = { .priority = ATLOCK_NORMAL, .text = data, .text_len = len };
+	bool granted;
+
+	pthread_mutex_lock(&handle->mutex);
+	granted = handle->token != 0;
+	pthread_mutex_unlock(&handle->mutex);
+	return granted ? wait_more(call, node, handle, data, len)
+		       : wait_for(call, req, node, handle, len, answer_write);
+}
+
+const struct kind kind_wait_dir = {
+	.type = S_IFDIR,
+	.mirror = true,
+	.stat = wait_dir_stat,
+	.lookup = wait_lookup,
+};
+
+const struct kind kind_wait = {
+	.type = S_IFREG,
+	.stat = wait_stat,
+	.set = wait_set,
+	.read = wait_read,
+	.write = wait_write,
+};

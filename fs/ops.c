@@ -1,0 +1,339 @@
+/* Names and attributes, and the table of everything. */
+#include "ops.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "cache.h"
+#include "handle.h"
+#include "notify.h"
+#include "permit.h"
+
+int ops_entry(struct call *call, struct node *dir, const char *name, const struct found *found,
+	      struct fuse_entry_param *out)
+{
+	struct node *node = node_intern(call->fs->inodes, dir, name, found->kind, found->dir);
+	bool keep;
+
+	if (node == NULL)
+		return -ENOMEM;
+	keep = !found->life.stamped || cache_keep(call->fs->cache, node, found->life.stamp);
+	*out = (struct fuse_entry_param){
+		.ino = node_id(node),
+		.attr = found->st,
+		.attr_timeout = keep ? found->life.attr : 0,
+		.entry_timeout = keep ? found->life.entry : 0,
+	};
+	out->attr.st_ino = node->ino;
+	return 0;
+}
+
+void ops_entry_drop(struct call *call, const struct fuse_entry_param *entry)
+{
+	node_forget(call->fs->inodes, node_of(call->fs, entry->ino), 1);
+}
+
+/* Starts a request about `name` below a directory that the caller must be allowed to `want`. */
+static int begin_in(struct call *call, fuse_req_t req, fuse_ino_t parent, const char *name, int want, struct node **dir)
+{
+	call_begin(call, req);
+	*dir = node_of(call->fs, parent);
+	if (strlen(name) <= ATLOCK_COMPONENT_MAX)
+		return permit(call, *dir, want);
+	return call_refuse(call, -ENAMETOOLONG, ATLOCK_INVALID_REQUEST, "a name has at most %d bytes",
+			   ATLOCK_COMPONENT_MAX);
+}
+
+static void reply_entry(struct call *call, struct node *dir, const char *name, const struct found *found, int err)
+{
+	struct fuse_entry_param entry = { 0 };
+
+	if (err == 0)
+		err = ops_entry(call, dir, name, found, &entry);
+	if (err < 0)
+		call_fail(call, err);
+	else if (fuse_reply_entry(call->req, &entry) == -ENOENT)
+		ops_entry_drop(call, &entry);
+}
+
+static void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
+{
+	struct found found = { .dir = NODE_NO_DIR };
+	struct node *dir;
+	struct call call;
+	int err = begin_in(&call, req, parent, name, X_OK, &dir);
+
+	if (err == 0)
+		err = dir->kind->lookup == NULL ? -ENOTDIR : dir->kind->lookup(&call, dir, name, &found);
+	reply_entry(&call, dir, name, &found, err);
+}
+
+static void op_readlink(fuse_req_t req, fuse_ino_t id)
+{
+	char target[ATLOCK_PATH_MAX];
+	struct node *node;
+	struct call call;
+	int err;
+
+	call_begin(&call, req);
+	node = node_of(call.fs, id);
+	err = node->kind->readlink == NULL ? -EINVAL : node->kind->readlink(&call, node, target);
+	if (err < 0)
+		call_fail(&call, err);
+	else
+		fuse_reply_readlink(req, target);
+}
+
+static void op_forget(fuse_req_t req, fuse_ino_t id, uint64_t count)
+{
+	struct fs *fs = fuse_req_userdata(req);
+
+	node_forget(fs->inodes, node_of(fs, id), count);
+	fuse_reply_none(req);
+}
+
+static void op_forget_multi(fuse_req_t req, size_t count, struct fuse_forget_data *forgets)
+{
+	struct fs *fs = fuse_req_userdata(req);
+
+	for (size_t i = 0; i < count; i++)
+		node_forget(fs->inodes, node_of(fs, forgets[i].ino), forgets[i].nlookup);
+	fuse_reply_none(req);
+}
+
+static void reply_attr(struct call *call, struct node *node)
+{
+	struct life life = { 0 };
+	struct stat st;
+	int err = node->kind->stat(call, node, &st, &life);
+
+	st.st_ino = node->ino;
+	if (err == 0 && life.stamped && !cache_keep(call->fs->cache, node, life.stamp))
+		life.attr = 0;
+	if (err < 0)
+		call_fail(call, err);
+	else
+		fuse_reply_attr(call->req, &st, life.attr);
+}
+
+static void op_getattr(fuse_req_t req, fuse_ino_t id, struct fuse_file_info *fi)
+{
+	struct call call;
+
+	(void)fi;
+	call_begin(&call, req);
+	reply_attr(&call, node_of(call.fs, id));
+}
+
+static void op_setattr(fuse_req_t req, fuse_ino_t id, struct stat *want, int which, struct fuse_file_info *fi)
+{
+	struct node *node;
+	struct call call;
+	int err;
+
+	call_begin(&call, req);
+	node = node_of(call.fs, id);
+	err = permit_set(&call, node, handle_of(fi), want, which);
+	if (err == 0 && node->kind->set != NULL)
+		err = node->kind->set(&call, node, handle_of(fi), want, which);
+	else if (err == 0)
+		err = S_ISDIR(node->kind->type) ? call_refuse_directory(&call, -EPERM) : -EPERM;
+	if (err < 0)
+		call_fail(&call, err);
+	else
+		reply_attr(&call, node);
+}
+
+static void op_access(fuse_req_t req, fuse_ino_t id, int mask)
+{
+	struct life life;
+	struct stat st;
+	struct node *node;
+	struct call call;
+	int err;
+
+	call_begin(&call, req);
+	node = node_of(call.fs, id);
+	err = node->kind->stat(&call, node, &st, &life);
+	if (err == 0)
+		err = permit_mode(&call, st.st_mode, st.st_uid, st.st_gid, mask);
+	/* Who asks whether he may was not refused anything. */
+	call.why.text[0] = '\0';
+	call_done(&call, err);
+}
+
+static void op_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode)
+{
+	struct found found = { .dir = NODE_NO_DIR };
+	struct node *dir;
+	struct call call;
+	int err = begin_in(&call, req, parent, name, W_OK | X_OK, &dir);
+
+	if (err == 0)
+		err = dir->kind->mkdir == NULL ? -EPERM : dir->kind->mkdir(&call, dir, name, mode, &found);
+	reply_entry(&call, dir, name, &found, err);
+}
+
+static void op_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name)
+{
+	struct node *dir;
+	struct call call;
+	int err = begin_in(&call, req, parent, name, W_OK | X_OK, &dir);
+
+	if (err == 0)
+		err = dir->kind->rmdir == NULL ? -EPERM : dir->kind->rmdir(&call, dir, name);
+	if (err == 0)
+		node_retire(call.fs->inodes, dir, name);
+	call_done(&call, err);
+}
+
+static void op_unlink(fuse_req_t req, fuse_ino_t parent, const char *name)
+{
+	struct node *dir;
+	struct call call;
+	int err = begin_in(&call, req, parent, name, W_OK | X_OK, &dir);
+
+	if (err == 0)
+		err = dir->kind->unlink == NULL ? -EPERM : dir->kind->unlink(&call, dir, name);
+	call_done(&call, err);
+}
+
+static void op_rename(fuse_req_t req, fuse_ino_t parent, const char *from, fuse_ino_t to_parent, const char *to,
+		      unsigned int flags)
+{
+	struct node *dir;
+	struct call call;
+	int err = begin_in(&call, req, parent, to, W_OK | X_OK, &dir);
+
+	if (err == 0 && parent != to_parent)
+		err = permit(&call, node_of(call.fs, to_parent), W_OK | X_OK);
+	if (err == 0 && (dir->kind->rename == NULL || parent != to_parent))
+		err = call_refuse(
+			&call, -EPERM, ATLOCK_PERMISSION_DENIED,
+			"nothing can be moved here; only a ticket inside its own queue/ directory, to another priority");
+	else if (err == 0)
+		err = dir->kind->rename(&call, dir, from, to, flags);
+	call_done(&call, err);
+}
+
+static void refuse_make(fuse_req_t req, fuse_ino_t parent, const char *name, const char *what)
+{
+	struct node *dir;
+	struct call call;
+	int err = begin_in(&call, req, parent, name, W_OK | X_OK, &dir);
+
+	if (err == 0)
+		err = call_refuse(&call, -EPERM, ATLOCK_PERMISSION_DENIED, "a lock file system has no %s", what);
+	call_fail(&call, err);
+}
+
+static void op_mknod(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, dev_t dev)
+{
+	(void)mode, (void)dev;
+	refuse_make(req, parent, name, "special files; open a lock with O_CREAT to take it");
+}
+
+static void op_symlink(fuse_req_t req, const char *target, fuse_ino_t parent, const char *name)
+{
+	(void)target;
+	refuse_make(req, parent, name, "symbolic links that users make");
+}
+
+static void op_link(fuse_req_t req, fuse_ino_t id, fuse_ino_t parent, const char *name)
+{
+	struct fs *fs = fuse_req_userdata(req);
+	struct node *from = node_of(fs, id);
+	struct call call;
+	int err;
+
+	call_begin(&call, req);
+	err = from->parent == NULL ? 0 : permit(&call, from->parent, X_OK);
+	if (err < 0)
+		call_fail(&call, err);
+	else
+		refuse_make(req, parent, name, "hard links: one lock has one name");
+}
+
+/* `df -i` shows held locks as used and, as free, how many more the store has room for at a kilobyte each. */
+static void op_statfs(fuse_req_t req, fuse_ino_t id)
+{
+	struct atlock_status status;
+	struct call call;
+	int err;
+
+	(void)id;
+	call_begin(&call, req);
+	err = atlock_status(call.al, &status);
+	if (err < 0) {
+		call_fail(&call, err);
+		return;
+	}
+	fuse_reply_statfs(req, &(struct statvfs){
+				       .f_bsize = 4096,
+				       .f_frsize = 4096,
+				       .f_blocks = (status.store_used + status.store_free) / 4096,
+				       .f_bfree = status.store_free / 4096,
+				       .f_bavail = status.store_free / 4096,
+				       .f_files = status.held + status.store_free / 1024,
+				       .f_ffree = status.store_free / 1024,
+				       .f_favail = status.store_free / 1024,
+				       .f_namemax = ATLOCK_COMPONENT_MAX,
+			       });
+}
+
+/* Whoever started us waits for this: from now on a call on the mount point reaches us. */
+static void op_init(void *userdata, struct fuse_conn_info *conn)
+{
+	struct fs *fs = userdata;
+
+	conn->time_gran = 1;
+	conn->max_write = FS_WRITE_MAX;
+	notify_send("READY=1");
+	if (fs->ready_fd < 0)
+		return;
+	if (write(fs->ready_fd, "", 1) != 1)
+		fuse_log(FUSE_LOG_ERR, "atlockfs: cannot tell that the mount is ready\n");
+	close(fs->ready_fd);
+	fs->ready_fd = -1;
+}
+
+const struct fuse_lowlevel_ops ops = {
+	.init = op_init,
+	.lookup = op_lookup,
+	.forget = op_forget,
+	.forget_multi = op_forget_multi,
+	.readlink = op_readlink,
+	.getattr = op_getattr,
+	.setattr = op_setattr,
+	.access = op_access,
+	.mknod = op_mknod,
+	.mkdir = op_mkdir,
+	.unlink = op_unlink,
+	.rmdir = op_rmdir,
+	.symlink = op_symlink,
+	.rename = op_rename,
+	.link = op_link,
+	.create = op_create,
+	.open = op_open,
+	.read = op_read,
+	.write = op_write,
+	.flush = op_flush,
+	.release = op_release,
+	.fsync = op_fsync,
+	.fsyncdir = op_fsync,
+	.opendir = op_opendir,
+	.readdir = op_readdir,
+	.readdirplus = op_readdirplus,
+	.releasedir = op_releasedir,
+	.statfs = op_statfs,
+	.setxattr = op_setxattr,
+	.getxattr = op_getxattr,
+	.listxattr = op_listxattr,
+	.removexattr = op_removexattr,
+	.flock = op_flock,
+	.getlk = op_getlk,
+	.setlk = op_setlk,
+};

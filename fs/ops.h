@@ -1,0 +1,40 @@
+/* The requests of the kernel, by the thing they are about. ops.c has the table that libfuse calls. */
+#ifndef OPS_H
+#define OPS_H
+
+#include "kind.h"
+
+extern const struct fuse_lowlevel_ops ops;
+
+/* Makes the node of what was found below `dir` and the reply that tells the kernel of it. -ENOMEM. */
+int ops_entry(struct call *call, struct node *dir, const char *name, const struct found *found,
+	      struct fuse_entry_param *out);
+
+/* Takes back what ops_entry() counted, for a reply that did not go out. */
+void ops_entry_drop(struct call *call, const struct fuse_entry_param *entry);
+
+/* ops_dir.c */
+void op_opendir(fuse_req_t req, fuse_ino_t id, struct fuse_file_info *fi);
+void op_readdir(fuse_req_t req, fuse_ino_t id, size_t size, off_t off, struct fuse_file_info *fi);
+void op_readdirplus(fuse_req_t req, fuse_ino_t id, size_t size, off_t off, struct fuse_file_info *fi);
+void op_releasedir(fuse_req_t req, fuse_ino_t id, struct fuse_file_info *fi);
+
+/* ops_file.c */
+void op_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, struct fuse_file_info *fi);
+void op_open(fuse_req_t req, fuse_ino_t id, struct fuse_file_info *fi);
+void op_read(fuse_req_t req, fuse_ino_t id, size_t size, off_t off, struct fuse_file_info *fi);
+void op_write(fuse_req_t req, fuse_ino_t id, const char *data, size_t size, off_t off, struct fuse_file_info *fi);
+void op_flush(fuse_req_t req, fuse_ino_t id, struct fuse_file_info *fi);
+void op_release(fuse_req_t req, fuse_ino_t id, struct fuse_file_info *fi);
+void op_fsync(fuse_req_t req, fuse_ino_t id, int datasync, struct fuse_file_info *fi);
+void op_flock(fuse_req_t req, fuse_ino_t id, struct fuse_file_info *fi, int op);
+void op_getlk(fuse_req_t req, fuse_ino_t id, struct fuse_file_info *fi, struct flock *lock);
+void op_setlk(fuse_req_t req, fuse_ino_t id, struct fuse_file_info *fi, struct flock *lock, int sleep);
+
+/* ops_xattr.c */
+void op_getxattr(fuse_req_t req, fuse_ino_t id, const char *name, size_t size);
+void op_listxattr(fuse_req_t req, fuse_ino_t id, size_t size);
+void op_setxattr(fuse_req_t req, fuse_ino_t id, const char *name, const char *value, size_t size, int flags);
+void op_removexattr(fuse_req_t req, fuse_ino_t id, const char *name);
+
+#endif

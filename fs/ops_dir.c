@@ -1,0 +1,151 @@
+/* opendir, readdir, readdirplus: a directory is listed once into a struct listing and served from there. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "handle.h"
+#include "listing.h"
+#include "ops.h"
+#include "permit.h"
+
+/* The kernel reads one open directory in one thread at a time, so a listing needs no lock. */
+static int listing_fill(struct call *call, struct node *node, struct listing *listing)
+{
+	int err;
+
+	listing_clear(listing);
+	err = listing_add(listing, ".", S_IFDIR);
+	if (err == 0)
+		err = listing_add(listing, "..", S_IFDIR);
+	if (err == 0 && node->kind->list != NULL)
+		err = node->kind->list(call, node, listing);
+	return err;
+}
+
+/*
+ * The kernel answers flock(2) on directories by itself, so whoever leaves out a "-" in a lock's name would run unprotected.
+ * Such a name is a directory with nothing in it, opened as flock(1) opens; those who walk trees meet only what is listed.
+ */
+static bool is_slip(struct call *call, struct node *node, const struct fuse_file_info *fi, struct listing *listing)
+{
+	mode_t type;
+
+	if (node->kind != &kind_virtual || node->parent->parent == NULL ||
+	    (fi->flags & (O_DIRECTORY | O_NONBLOCK | O_NOFOLLOW)) != 0)
+		return false;
+	return listing_fill(call, node, listing) == 0 && listing_at(listing, 2, &type) == NULL;
+}
+
+void op_opendir(fuse_req_t req, fuse_ino_t id, struct fuse_file_info *fi)
+{
+	struct handle *handle;
+	struct call call;
+	int err = 0;
+
+	call_begin(&call, req);
+	handle = handle_new(call.fs->handles, fi->flags);
+	if (handle != NULL)
+		handle->listing = listing_new();
+	if (handle == NULL || handle->listing == NULL)
+		err = -ENOMEM;
+	else
+		err = permit(&call, node_of(call.fs, id), R_OK);
+	if (err == 0 && is_slip(&call, node_of(call.fs, id), fi, handle->listing))
+		err = call_refuse_directory(&call, -EISDIR);
+	if (err < 0) {
+		handle_drop(handle);
+		call_fail(&call, err);
+		return;
+	}
+	fi->fh = (uint64_t)(uintptr_t)handle;
+	if (fuse_reply_open(req, fi) == -ENOENT)
+		handle_drop(handle);
+}
+
+void op_releasedir(fuse_req_t req, fuse_ino_t id, struct fuse_file_info *fi)
+{
+	(void)id;
+	handle_drop(handle_of(fi));
+	fuse_reply_err(req, 0);
+}
+
+static uint64_t listing_ino(const struct node *dir, const char *name)
+{
+	if (strcmp(name, ".") == 0)
+		return dir->ino;
+	if (strcmp(name, "..") == 0)
+		return dir->parent == NULL ? dir->ino : dir->parent->ino;
+	return node_ino(dir, name);
+}
+
+static size_t entry_plain(struct call *call, struct node *dir, char *buf, size_t room, const char *name, mode_t type,
+			  off_t next)
+{
+	struct stat st = { .st_ino = listing_ino(dir, name), .st_mode = type };
+
+	return fuse_add_direntry(call->req, buf, room, name, &st, next);
+}
+
+/*
+ * With attributes where the kernel may keep them. Node 0 tells it nothing but the name: looking up what it must look up
+ * again anyway would be wasted.
+ */
+static size_t entry_plus(struct call *call, struct node *dir, char *buf, size_t room, const char *name, mode_t type,
+			 off_t next)
+{
+	struct fuse_entry_param plus = { .attr = { .st_ino = listing_ino(dir, name), .st_mode = type } };
+	struct found found = { .dir = NODE_NO_DIR };
+	size_t used;
+
+	if (dir->kind->plus && strcmp(name, ".") != 0 && strcmp(name, "..") != 0 &&
+	    dir->kind->lookup(call, dir, name, &found) == 0 && found.life.entry > 0)
+		ops_entry(call, dir, name, &found, &plus);
+	used = fuse_add_direntry_plus(call->req, buf, room, name, &plus, next);
+	if (used > room && plus.ino != 0)
+		ops_entry_drop(call, &plus);
+	return used;
+}
+
+static void readdir_common(fuse_req_t req, fuse_ino_t id, size_t size, off_t off, struct fuse_file_info *fi, bool plus)
+{
+	struct listing *listing = handle_of(fi)->listing;
+	const char *name;
+	struct node *node;
+	struct call call;
+	size_t used = 0;
+	mode_t type = 0;
+	char *buf;
+	int err = 0;
+
+	call_begin(&call, req);
+	node = node_of(call.fs, id);
+	if (off == 0)
+		err = listing_fill(&call, node, listing);
+	buf = err < 0 ? NULL : malloc(size);
+	if (buf == NULL) {
+		call_fail(&call, err < 0 ? err : -ENOMEM);
+		return;
+	}
+	for (size_t i = (size_t)off; (name = listing_at(listing, i, &type)) != NULL; i++) {
+		size_t n = (plus ? entry_plus : entry_plain)(&call, node, buf + used, size - used, name, type,
+							     (off_t)i + 1);
+
+		if (n > size - used)
+			break;
+		used += n;
+	}
+	fuse_reply_buf(req, buf, used);
+	free(buf);
+}
+
+void op_readdir(fuse_req_t req, fuse_ino_t id, size_t size, off_t off, struct fuse_file_info *fi)
+{
+	readdir_common(req, id, size, off, fi, false);
+}
+
+void op_readdirplus(fuse_req_t req, fuse_ino_t id, size_t size, off_t off, struct fuse_file_info *fi)
+{
+	readdir_common(req, id, size, off, fi, true);
+}

@@ -1,0 +1,15 @@
+/* What the files and directories of owners/ have in common: their path, with any spelling of the URL in it. */
+#ifndef OWNERS_H
+#define OWNERS_H
+
+#include "kind.h"
+
+int owners_path(struct call *call, const struct node *dir, const char *name, struct atlock_owners_path *out);
+
+/* kind_reference.c: what their directory does to references. -ENOENT if there is none. */
+int reference_found(struct call *call, const struct atlock_owners_path *path, struct found *out);
+int reference_create(struct call *call, struct node *dir, const char *name, mode_t mode, struct handle *handle,
+		     struct found *out);
+int reference_unlink(struct call *call, struct node *dir, const char *name);
+
+#endif

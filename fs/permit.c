@@ -1,0 +1,109 @@
+#include "permit.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "handle.h"
+
+#define SET_TIMES (FUSE_SET_ATTR_ATIME | FUSE_SET_ATTR_MTIME)
+#define SET_NOW (FUSE_SET_ATTR_ATIME_NOW | FUSE_SET_ATTR_MTIME_NOW)
+
+bool permit_group(struct call *call, gid_t gid)
+{
+	gid_t *list;
+	bool found = false;
+	int n;
+
+	if (call->ctx->uid == 0 || call->ctx->gid == gid)
+		return true;
+	n = fuse_req_getgroups(call->req, 0, NULL);
+	if (n <= 0)
+		return false;
+	list = calloc((size_t)n, sizeof(*list));
+	if (list == NULL)
+		return false;
+	if (fuse_req_getgroups(call->req, n, list) == n)
+		for (int i = 0; i < n; i++)
+			found = found || list[i] == gid;
+	free(list);
+	return found;
+}
+
+int permit_mode(struct call *call, mode_t mode, uid_t uid, gid_t gid, int want)
+{
+	mode_t bits = mode;
+
+	if (call->ctx->uid == 0)
+		return 0;
+	if (call->ctx->uid == uid)
+		bits >>= 6;
+	else if ((bits >> 3 & 7) != (bits & 7) && permit_group(call, gid))
+		bits >>= 3;
+	if ((bits & (mode_t)want) == (mode_t)want)
+		return 0;
+	return call_refuse(call, -EACCES, ATLOCK_PERMISSION_DENIED, "its mode %03o, uid %u and gid %u do not let you",
+			   mode & 07777U, uid, gid);
+}
+
+int permit(struct call *call, struct node *node, int want)
+{
+	struct life life;
+	struct stat st;
+	int err;
+
+	if (call->ctx->uid == 0 || node->kind->permits)
+		return 0;
+	err = node->kind->stat(call, node, &st, &life);
+	return err < 0 ? err : permit_mode(call, st.st_mode, st.st_uid, st.st_gid, want);
+}
+
+int permit_want(int flags)
+{
+	int access = flags & O_ACCMODE;
+	int want = access == O_RDONLY ? R_OK : access == O_WRONLY ? W_OK : R_OK | W_OK;
+
+	return (flags & O_TRUNC) != 0 ? want | W_OK : want;
+}
+
+int permit_open(struct call *call, struct node *node, int flags)
+{
+	return permit(call, node, permit_want(flags));
+}
+
+static int refuse_other(struct call *call)
+{
+	return call_refuse(call, -EPERM, ATLOCK_PERMISSION_DENIED,
+			   "only its owner or an administrator may change that");
+}
+
+int permit_set(struct call *call, struct node *node, const struct handle *handle, struct stat *want, int which)
+{
+	struct life life;
+	struct stat st;
+	bool own;
+	int err;
+
+	if (call->ctx->uid == 0 || node->kind->permits)
+		return 0;
+	err = node->kind->stat(call, node, &st, &life);
+	if (err < 0)
+		return err;
+	own = st.st_uid == call->ctx->uid;
+	if ((which & (FUSE_SET_ATTR_MODE | FUSE_SET_ATTR_UID | FUSE_SET_ATTR_GID)) != 0 && !own)
+		return refuse_other(call);
+	if ((which & FUSE_SET_ATTR_UID) != 0 && want->st_uid != st.st_uid)
+		return refuse_other(call);
+	if ((which & FUSE_SET_ATTR_GID) != 0 && want->st_gid != st.st_gid && !permit_group(call, want->st_gid))
+		return refuse_other(call);
+	if ((which & FUSE_SET_ATTR_MODE) != 0 && !permit_group(call, st.st_gid))
+		want->st_mode &= ~(mode_t)S_ISGID;
+	if ((which & SET_TIMES) != 0 && (which & SET_NOW) == 0 && !own)
+		return refuse_other(call);
+	if ((which & SET_NOW) != 0 && !own)
+		return permit_mode(call, st.st_mode, st.st_uid, st.st_gid, W_OK);
+	if ((which & FUSE_SET_ATTR_SIZE) != 0 && (handle == NULL || !handle_writes(handle)))
+		return permit_mode(call, st.st_mode, st.st_uid, st.st_gid, W_OK);
+	return 0;
+}

@@ -1,0 +1,35 @@
+/*
+ * Who may do what to a node, by its owner, group and mode, as on any file system.
+ *
+ * The kernel would do this with the mount option default_permissions, at the price of a GETATTR of the directory after each
+ * change in it: twice for every lock taken and given back. Without, it checks nothing, and every request does here. What the
+ * kernel answers from its caches it answers to everybody; so nothing that is found in a directory which not everybody may
+ * search is ever given a lifetime (kind_custom.c).
+ *
+ * A kind that decides by itself (kind->permits) is not looked at. Root may do everything.
+ */
+#ifndef PERMIT_H
+#define PERMIT_H
+
+#include "kind.h"
+
+/* 0 if the caller may `want` (R_OK, W_OK, X_OK bits) something of this owner and mode; else -EACCES. */
+int permit_mode(struct call *call, mode_t mode, uid_t uid, gid_t gid, int want);
+
+/* The same for a node, whose attributes are asked for. Errors of that, too. */
+int permit(struct call *call, struct node *node, int want);
+
+/* What open(2) with these flags wants, and whether the caller may. */
+int permit_want(int flags);
+int permit_open(struct call *call, struct node *node, int flags);
+
+/*
+ * Whether the caller may set these attributes: -EPERM, -EACCES. Takes the set-group-ID bit off a mode if the caller is not in
+ * the group. `handle` is as in kind->set.
+ */
+int permit_set(struct call *call, struct node *node, const struct handle *handle, struct stat *want, int which);
+
+/* Whether the caller may give something of his to this group. */
+bool permit_group(struct call *call, gid_t gid);
+
+#endif

@@ -1,0 +1,23 @@
+/* From a node below pulls/ to the pull request it belongs to, and writes that may come in pieces. */
+#ifndef PULL_H
+#define PULL_H
+
+#include "kind.h"
+
+/* The pull request that a node is, or is below. */
+int pull_of(struct call *call, const struct node *node, struct atlock_pull_name *out);
+
+/* The path of `name` below projects/, as atlock_project_parse() reads it; `dir` may be projects/ itself, `name` empty. */
+int pull_project_path(const struct node *dir, const char *name, char out[ATLOCK_PATH_MAX]);
+
+/* Attributes of a directory of pulls/: everybody may write there. */
+int pull_dir_stat(struct call *call, struct node *node, struct stat *st, struct life *life);
+
+/* For directories that nobody made: -ENOTEMPTY if one listed something into this flag, else 0. */
+int pull_seen(void *arg, const char *component, bool directory);
+
+/* kind_pull_file.c: its files by their names, for the directory they are in. */
+int pull_file_stat(struct call *call, struct node *dir, const char *name, struct stat *st, struct life *life);
+int pull_file_unlink(struct call *call, struct node *dir, const char *name);
+
+#endif

@@ -1,0 +1,78 @@
+/* From an outcome to a reply: the sign flips, and the reason is kept for the caller's `why`. */
+#include "fs.h"
+
+#include <errno.h>
+#include <stdarg.h>
+
+#include "caller.h"
+#include "why.h"
+
+void call_begin(struct call *call, fuse_req_t req)
+{
+	call->fs = fuse_req_userdata(req);
+	call->al = call->fs->al;
+	call->req = req;
+	call->ctx = fuse_req_ctx(req);
+	call->why.code = ATLOCK_OK;
+	call->why.noted = false;
+	call->why.text[0] = '\0';
+}
+
+/* Most refusals were decided, and noted, by the manager. */
+static void tell_log(struct call *call)
+{
+	struct atlock_why why = call->why;
+	struct atlock_caller caller;
+
+	if (!why.noted && caller_user(call, &caller) == 0)
+		atlock_refused(call->al, &caller, &why);
+}
+
+void call_fail(struct call *call, int err)
+{
+	if (call->why.text[0] != '\0') {
+		why_record(call->fs->whys, call->ctx, &call->why);
+		tell_log(call);
+	}
+	fuse_reply_err(call->req, err < 0 ? -err : EIO);
+}
+
+void call_done(struct call *call, int err)
+{
+	if (err == CALL_PARKED)
+		return;
+	if (err < 0)
+		call_fail(call, err);
+	else
+		fuse_reply_err(call->req, 0);
+}
+
+/* A reason may quote a name as it was given: no terminal shall obey what is in it. */
+static void text_tame(char *text)
+{
+	for (unsigned char *p = (unsigned char *)text; *p != '\0'; p++)
+		if (*p < 0x20 || *p == 0x7f)
+			*p = '?';
+		else if (p[0] == 0xc2 && p[1] >= 0x80 && p[1] <= 0x9f)
+			p[0] = p[1] = '?';
+}
+
+int call_refuse(struct call *call, int err, enum atlock_code code, const char *fmt, ...)
+{
+	va_list args;
+
+	call->why.code = code;
+	call->why.noted = false;
+	va_start(args, fmt);
+	vsnprintf(call->why.text, sizeof(call->why.text), fmt, args);
+	va_end(args);
+	text_tame(call->why.text);
+	return err;
+}
+
+int call_refuse_directory(struct call *call, int err)
+{
+	return call_refuse(call, err, ATLOCK_INVALID_REQUEST,
+			   "this is a directory, not a lock: locks are repos/<repository>/-/<directory>/-/<workspace>, "
+			   "global/<command> and files below custom/");
+}

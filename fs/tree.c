@@ -1,0 +1,201 @@
+#include "tree.h"
+
+#include <bsd/string.h>
+#include <errno.h>
+#include <unistd.h>
+
+#include "attr.h"
+#include "caller.h"
+#include "listing.h"
+
+/* The root of the tree, in the order in which it is listed. */
+static const struct {
+	const char *name;
+	const struct kind *kind;
+	uint64_t dir;
+} roots[] = {
+	{ "repos", &kind_virtual, NODE_NO_DIR },
+	{ "custom", &kind_custom, 0 },
+	{ "global", &kind_virtual, NODE_NO_DIR },
+	{ "queue", &kind_queue_dir, NODE_NO_DIR },
+	{ "wait", &kind_wait_dir, NODE_NO_DIR },
+	{ "pulls", &kind_pull_dir, NODE_NO_DIR },
+	{ "owners", &kind_owners, NODE_NO_DIR },
+	{ "shared", &kind_shared_root, NODE_NO_DIR },
+	{ "by", &kind_by, NODE_NO_DIR },
+	{ "config", &kind_config, NODE_NO_DIR },
+	{ "events", &kind_events, NODE_NO_DIR },
+	{ "locks.jsonl", &kind_locks_jsonl, NODE_NO_DIR },
+	{ "metrics", &kind_metrics_dir, NODE_NO_DIR },
+	{ "health", &kind_health, NODE_NO_DIR },
+	{ "why", &kind_why, NODE_NO_DIR },
+	{ "README", &kind_readme, NODE_NO_DIR },
+};
+
+#define ROOTS (sizeof(roots) / sizeof(roots[0]))
+
+static int root_stat(struct call *call, struct node *node, struct stat *st, struct life *life)
+{
+	(void)node;
+	attr_virtual(call->fs, 0755, st);
+	*life = (struct life){ .entry = LIFE_STEADY, .attr = LIFE_STEADY };
+	return 0;
+}
+
+static int root_lookup(struct call *call, struct node *dir, const char *name, struct found *out)
+{
+	for (size_t i = 0; i < ROOTS; i++) {
+		if (strcmp(roots[i].name, name) != 0)
+			continue;
+		/* A node's stat needs the node, which is made after the lookup: one on the stack stands in for it. */
+		struct node self = { .parent = dir, .kind = roots[i].kind, .dir = roots[i].dir };
+
+		out->kind = roots[i].kind;
+		out->dir = roots[i].dir;
+		int err = out->kind->stat(call, &self, &out->st, &out->life);
+
+		/* What it is may change, what it is called does not. */
+		out->life.entry = LIFE_STEADY;
+		return err;
+	}
+	return -ENOENT;
+}
+
+static int root_list(struct call *call, struct node *dir, struct listing *out)
+{
+	int err = 0;
+
+	(void)call;
+	(void)dir;
+	for (size_t i = 0; err == 0 && i < ROOTS; i++)
+		err = listing_add(out, roots[i].name, roots[i].kind->type);
+	return err;
+}
+
+const struct kind kind_root = {
+	.type = S_IFDIR,
+	.plus = true,
+	.stat = root_stat,
+	.lookup = root_lookup,
+	.list = root_list,
+};
+
+/* Writes the path backwards from the end of `out`, then moves it to the front. */
+int tree_path(const struct node *dir, const char *name, char out[ATLOCK_PATH_MAX])
+{
+	size_t at = ATLOCK_PATH_MAX;
+	size_t len = strlen(name);
+
+	if (len >= at)
+		return -ENAMETOOLONG;
+	at -= len + 1;
+	memcpy(out + at, name, len + 1);
+	for (; dir->parent != NULL && !(dir->kind->mirror && dir->parent->parent == NULL); dir = dir->parent) {
+		len = strlen(dir->component);
+		if (len + 1 > at)
+			return -ENAMETOOLONG;
+		if (out[at] != '\0')
+			out[--at] = '/';
+		at -= len;
+		memcpy(out + at, dir->component, len);
+	}
+	memmove(out, out + at, ATLOCK_PATH_MAX - at);
+	return 0;
+}
+
+int tree_kind(struct call *call, const struct node *dir, const char *name, uint64_t *id)
+{
+	char path[ATLOCK_PATH_MAX];
+	struct atlock_dir found;
+	int err;
+
+	*id = NODE_NO_DIR;
+	if (dir->dir != NODE_NO_DIR) {
+		err = atlock_dir_find(call->al, dir->dir, name, &found);
+		if (err == 0)
+			*id = found.id;
+		/* No directory can have such a name, but a lock may: "a@b" is the lock "a". */
+		return err == 0 ? ATLOCK_PATH_DIR : err == -EINVAL || err == -ENOENT ? ATLOCK_PATH_LOCK : err;
+	}
+	err = tree_path(dir, name, path);
+	if (err < 0)
+		return err;
+	if (strcmp(path, "custom") == 0) {
+		*id = 0;
+		return ATLOCK_PATH_DIR;
+	}
+	return atlock_path_kind(path, &call->why);
+}
+
+int tree_lock(struct call *call, const struct node *dir, const char *name, struct atlock_name *out)
+{
+	char path[ATLOCK_PATH_MAX];
+	int err;
+
+	if (dir->dir != NODE_NO_DIR)
+		return atlock_name_custom(dir->dir, name, out, &call->why);
+	err = tree_path(dir, name, path);
+	return err < 0 ? err : atlock_name_parse(path, out, &call->why);
+}
+
+int tree_may(struct call *call, const struct node *dir, int want)
+{
+	struct atlock_dir found;
+	int err;
+
+	if (dir->dir == NODE_NO_DIR || call->ctx->uid == 0)
+		return 0;
+	err = atlock_dir_get(call->al, dir->dir, &found);
+	if (err != 0)
+		return err < 0 ? err : -ENOENT;
+	return caller_may(call, &found, want);
+}
+
+int tree_may_change(struct call *call, const struct node *dir)
+{
+	return tree_may(call, dir, W_OK | X_OK);
+}
+
+int tree_may_remove(struct call *call, const struct node *dir, uid_t uid)
+{
+	struct atlock_dir found;
+	int err = tree_may_change(call, dir);
+
+	if (err != 0 || dir->dir == NODE_NO_DIR || call->ctx->uid == 0 || call->ctx->uid == uid)
+		return err;
+	err = atlock_dir_get(call->al, dir->dir, &found);
+	if (err != 0)
+		return err < 0 ? err : -ENOENT;
+	if ((found.mode & S_ISVTX) == 0 || found.uid == call->ctx->uid)
+		return 0;
+	return call_refuse(call, -EPERM, ATLOCK_PERMISSION_DENIED,
+			   "the directory is sticky: only its owner or the owner of what is in it may remove that");
+}
+
+void tree_limit_life(struct call *call, const struct node *dir, struct life *life)
+{
+	struct atlock_dir found;
+
+	if (dir->dir == NODE_NO_DIR || life->entry <= 0)
+		return;
+	if (atlock_dir_get(call->al, dir->dir, &found) != 0 || (found.mode & 0111U) != 0111U)
+		life->entry = 0;
+}
+
+int tree_mirror_stat(struct call *call, uint64_t id, mode_t mode, struct stat *st, struct life *life)
+{
+	struct atlock_dir found;
+	int err;
+
+	if (id == NODE_NO_DIR) {
+		attr_virtual(call->fs, mode, st);
+		*life = (struct life){ .entry = LIFE_STEADY, .attr = LIFE_STEADY };
+		return 0;
+	}
+	err = atlock_dir_get(call->al, id, &found);
+	if (err != 0)
+		return err < 0 ? err : -ENOENT;
+	attr_custom(&found, st);
+	*life = (struct life){ 0 };
+	return 0;
+}

@@ -1,0 +1,21 @@
+/*
+ * Why a caller's last call was refused: one line a session, for the file `why`. A caller whose session is not known, or
+ * was not refused anything yet, gets the last refusal of its uid. The table is bounded: the oldest line goes first.
+ */
+#ifndef WHY_H
+#define WHY_H
+
+#include "fs.h"
+
+struct whys *whys_new(void);
+void whys_free(struct whys *whys);
+
+void why_record(struct whys *whys, const struct fuse_ctx *ctx, const struct atlock_why *why);
+
+/* Whether the last refusal of this very thread said that another holds the same lock, so that `why` would say less. */
+bool why_told_held(struct whys *whys, const struct fuse_ctx *ctx, const struct atlock_why *why);
+
+/* A malloc'ed "CODE: text\n", "" if nothing was refused; NULL without memory. */
+char *why_text(struct whys *whys, const struct fuse_ctx *ctx, size_t *len);
+
+#endif

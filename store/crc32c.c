@@ -1,0 +1,49 @@
+#include "crc32c.h"
+
+#include <string.h>
+
+/* CRC-32C with a table for each half of a byte: short records do not repay a large one, and both are read at once. */
+static uint32_t crc_table(const unsigned char *data, size_t len)
+{
+	static const uint32_t low[16] = {
+		0x00000000, 0xf26b8303, 0xe13b70f7, 0x1350f3f4, 0xc79a971f, 0x35f1141c, 0x26a1e7e8, 0xd4ca64eb,
+		0x8ad958cf, 0x78b2dbcc, 0x6be22838, 0x9989ab3b, 0x4d43cfd0, 0xbf284cd3, 0xac78bf27, 0x5e133c24,
+	};
+	static const uint32_t high[16] = {
+		0x00000000, 0x105ec76f, 0x20bd8ede, 0x30e349b1, 0x417b1dbc, 0x5125dad3, 0x61c69362, 0x7198540d,
+		0x82f63b78, 0x92a8fc17, 0xa24bb5a6, 0xb21572c9, 0xc38d26c4, 0xd3d3e1ab, 0xe330a81a, 0xf36e6f75,
+	};
+	uint32_t crc = UINT32_MAX;
+
+	for (size_t i = 0; i < len; i++) {
+		crc ^= data[i];
+		crc = (crc >> 8) ^ low[crc & 15] ^ high[crc >> 4 & 15];
+	}
+	return crc;
+}
+
+#if defined(__x86_64__)
+__attribute__((target("sse4.2"))) static uint32_t crc_instruction(const unsigned char *data, size_t len)
+{
+	uint64_t crc = UINT32_MAX;
+
+	for (; len >= sizeof(uint64_t); data += sizeof(uint64_t), len -= sizeof(uint64_t)) {
+		uint64_t word;
+
+		memcpy(&word, data, sizeof(word));
+		crc = __builtin_ia32_crc32di(crc, word);
+	}
+	for (; len > 0; data++, len--)
+		crc = __builtin_ia32_crc32qi((uint32_t)crc, *data);
+	return (uint32_t)crc;
+}
+#endif
+
+uint32_t crc32c(const void *data, size_t len)
+{
+#if defined(__x86_64__)
+	if (__builtin_cpu_supports("sse4.2"))
+		return ~crc_instruction(data, len);
+#endif
+	return ~crc_table(data, len);
+}

@@ -1,0 +1,235 @@
+/* The keys of record.h. */
+#include "record.h"
+
+#include <endian.h>
+#include <string.h>
+
+static void key_bytes(struct record_key *key, const void *data, size_t len)
+{
+	size_t room = sizeof(key->data) - key->len;
+
+	/* Callers keep names within ATLOCK_KEY_MAX and friends; a longer one is cut to a key that matches nothing. */
+	if (len > room)
+		len = room;
+	if (len > 0)
+		memcpy(key->data + key->len, data, len);
+	key->len += len;
+}
+
+static void key_byte(struct record_key *key, unsigned char byte)
+{
+	key_bytes(key, &byte, 1);
+}
+
+static void key_big(struct record_key *key, uint64_t value, size_t width)
+{
+	uint64_t big = htobe64(value << (64 - 8 * width));
+
+	key_bytes(key, &big, width);
+}
+
+static void key_start(struct record_key *key, enum record_table table)
+{
+	key->len = 1;
+	key->data[0] = (unsigned char)table;
+}
+
+struct slice record_key_slice(const struct record_key *key)
+{
+	return (struct slice){ key->data, key->len };
+}
+
+struct record_key record_key_meta(const char *name)
+{
+	return record_key_of(TABLE_META, slice_of(name));
+}
+
+struct record_key record_key_tail(uint16_t chain)
+{
+	struct record_key key = record_key_meta("tail");
+
+	key_big(&key, chain, 2);
+	return key;
+}
+
+struct record_key record_key_of(enum record_table table, struct slice lock)
+{
+	struct record_key key;
+
+	key_start(&key, table);
+	key_bytes(&key, lock.data, lock.len);
+	return key;
+}
+
+struct record_key record_key_number(enum record_table table, uint64_t number)
+{
+	struct record_key key;
+
+	key_start(&key, table);
+	key_big(&key, number, 8);
+	return key;
+}
+
+struct record_key record_key_queue(struct slice lock)
+{
+	struct record_key key = record_key_of(TABLE_TICKET, lock);
+
+	key_byte(&key, 0);
+	return key;
+}
+
+struct record_key record_key_ticket(struct slice lock, uint8_t rank, uint64_t ticket)
+{
+	struct record_key key = record_key_queue(lock);
+
+	key_byte(&key, rank);
+	key_big(&key, ticket, 8);
+	return key;
+}
+
+struct record_key record_key_holder(enum record_table table, struct slice owner, struct slice who)
+{
+	struct record_key key = record_key_of(table, owner);
+
+	key_byte(&key, 0);
+	key_bytes(&key, who.data, who.len);
+	key_byte(&key, 0);
+	return key;
+}
+
+struct record_key record_key_held(enum record_table table, struct slice owner, struct slice who, uint64_t number)
+{
+	struct record_key key = record_key_holder(table, owner, who);
+
+	key_big(&key, number, 8);
+	return key;
+}
+
+struct record_key record_key_due(int64_t instant, enum record_due kind, uint64_t number)
+{
+	struct record_key key;
+
+	key_start(&key, TABLE_DUE);
+	key_big(&key, instant < 0 ? 0 : (uint64_t)instant, 8);
+	key_byte(&key, (unsigned char)kind);
+	key_big(&key, number, 8);
+	return key;
+}
+
+struct record_key record_key_event(uint16_t chain, uint64_t seq)
+{
+	struct record_key key;
+
+	key_start(&key, TABLE_EVENT);
+	key_big(&key, chain, 2);
+	key_big(&key, seq, 8);
+	return key;
+}
+
+struct record_key record_key_days(uint16_t chain)
+{
+	struct record_key key;
+
+	key_start(&key, TABLE_DAY);
+	key_big(&key, chain, 2);
+	return key;
+}
+
+struct record_key record_key_day(uint16_t chain, uint32_t day)
+{
+	struct record_key key = record_key_days(chain);
+
+	key_big(&key, day, 4);
+	return key;
+}
+
+struct record_key record_key_segment(uint16_t chain, uint32_t day, uint64_t first)
+{
+	struct record_key key = record_key_day(chain, day);
+
+	key_big(&key, first, 8);
+	return key;
+}
+
+struct record_key record_key_hold(uint16_t bucket)
+{
+	struct record_key key;
+
+	key_start(&key, TABLE_HOLD);
+	key_big(&key, bucket, 2);
+	return key;
+}
+
+struct record_key record_key_entry(uint64_t parent, struct slice name)
+{
+	struct record_key key = record_key_number(TABLE_ENTRY, parent);
+
+	key_bytes(&key, name.data, name.len);
+	return key;
+}
+
+struct record_key record_key_references(struct slice url)
+{
+	struct record_key key = record_key_of(TABLE_REFERENCE, url);
+
+	key_byte(&key, 0);
+	return key;
+}
+
+struct record_key record_key_reference(struct slice url, uint8_t type, struct slice id)
+{
+	struct record_key key = record_key_references(url);
+
+	key_byte(&key, type);
+	key_bytes(&key, id.data, id.len);
+	return key;
+}
+
+struct record_key record_key_app(struct slice resource, struct slice app)
+{
+	struct record_key key = record_key_of(TABLE_APP, resource);
+
+	key_byte(&key, 0);
+	key_bytes(&key, app.data, app.len);
+	return key;
+}
+
+struct record_key record_key_project(struct slice pull, struct slice project)
+{
+	struct record_key key = record_key_of(TABLE_PROJECT, pull);
+
+	key_byte(&key, 0);
+	key_bytes(&key, project.data, project.len);
+	return key;
+}
+
+struct record_key record_key_after_prefix(struct slice prefix)
+{
+	struct record_key key = { .len = 0 };
+
+	key_bytes(&key, prefix.data, prefix.len);
+	while (key.len > 0 && key.data[key.len - 1] == UINT8_MAX)
+		key.len--;
+	if (key.len > 0)
+		key.data[key.len - 1]++;
+	return key;
+}
+
+struct record_key record_key_after(struct slice key)
+{
+	struct record_key after = { .len = 0 };
+
+	if (key.len >= sizeof(after.data))
+		return record_key_after_prefix(key);
+	key_bytes(&after, key.data, key.len);
+	key_byte(&after, 0);
+	return after;
+}
+
+uint64_t record_number(const unsigned char bytes[8])
+{
+	uint64_t big;
+
+	memcpy(&big, bytes, sizeof(big));
+	return be64toh(big);
+}

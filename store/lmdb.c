@@ -1,0 +1,267 @@
+/*
+ * The engine that keeps a store in one LMDB environment on a local disk: opening it, refusing what cannot work with a line
+ * that says what to do, and closing it.
+ */
+#include "lmdb_engine.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define DATA_FILE "data.mdb"
+
+static const struct {
+	int code;
+	int err;
+} errors[] = {
+	{ MDB_MAP_FULL, ENOSPC },         { MDB_TXN_FULL, E2BIG },      { MDB_READERS_FULL, EAGAIN },
+	{ MDB_BAD_VALSIZE, EINVAL },      { MDB_CORRUPTED, EUCLEAN },   { MDB_PAGE_NOTFOUND, EUCLEAN },
+	{ MDB_INVALID, EUCLEAN },         { MDB_CURSOR_FULL, EUCLEAN }, { MDB_PAGE_FULL, EUCLEAN },
+	{ MDB_VERSION_MISMATCH, EPROTO }, { MDB_INCOMPATIBLE, EPROTO },
+};
+
+int lmdb_errno(int rc)
+{
+	if (rc >= 0)
+		return -rc;
+	for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++) {
+		if (errors[i].code == rc)
+			return -errors[i].err;
+	}
+	return -EIO;
+}
+
+/* What is wrong with the data file before LMDB sees it; *size gets its size, 0 if it is not there. */
+static int data_check(const struct engine *engine, const char *path, uint64_t *size, char *why, size_t whylen)
+{
+	struct stat st;
+
+	*size = 0;
+	if (fstatat(engine->dir.fd, DATA_FILE, &st, AT_SYMLINK_NOFOLLOW) < 0) {
+		if (errno != ENOENT)
+			return store_refuse(why, whylen, -errno, "store %s: %s: %s", path, DATA_FILE, strerror(errno));
+		if (engine->readonly)
+			return store_refuse(why, whylen, -ENOENT, "there is no store in %s", path);
+		return 0;
+	}
+	if (!S_ISREG(st.st_mode))
+		return store_refuse(why, whylen, -EINVAL, "store %s: %s is not a file", path, DATA_FILE);
+	/* LMDB would take an empty file for a new store, and every lock would be gone without a word. */
+	if (st.st_size == 0)
+		return store_refuse(why, whylen, -EUCLEAN,
+				    "store %s: %s is empty: restore it, or remove it to begin anew", path, DATA_FILE);
+	*size = (uint64_t)st.st_size;
+	return 0;
+}
+
+static int env_refuse(int rc, const char *path, char *why, size_t whylen)
+{
+	switch (rc) {
+	case MDB_INVALID:
+		return store_refuse(
+			why, whylen, -EUCLEAN,
+			"store %s: %s is not an LMDB file or is damaged: restore it from a copy, or use another "
+			"--store",
+			path, DATA_FILE);
+	case MDB_VERSION_MISMATCH:
+		return store_refuse(why, whylen, -EPROTO, "store %s: %s was written by another version of LMDB", path,
+				    DATA_FILE);
+	case EACCES: return store_refuse(why, whylen, -EACCES, "store %s: no permission for its files", path);
+	default: return store_refuse(why, whylen, lmdb_errno(rc), "store %s: %s", path, mdb_strerror(rc));
+	}
+}
+
+/* A file that ends before its last page would kill the process at the first read there. */
+static int env_check(const struct engine *engine, const char *path, char *why, size_t whylen)
+{
+	mdb_filehandle_t fd;
+	MDB_envinfo info;
+	struct stat st;
+
+	if (mdb_env_info(engine->env, &info) != 0 || mdb_env_get_fd(engine->env, &fd) != 0 || fstat(fd, &st) < 0)
+		return store_refuse(why, whylen, -EIO, "store %s: cannot be examined", path);
+	uint64_t needed = ((uint64_t)info.me_last_pgno + 1) * engine->page;
+	if ((uint64_t)st.st_size < needed)
+		return store_refuse(
+			why, whylen, -EUCLEAN,
+			"store %s: %s is cut short (%llu of %llu bytes): restore it from a copy, or use another --store",
+			path, DATA_FILE, (unsigned long long)st.st_size, (unsigned long long)needed);
+	return 0;
+}
+
+static int env_open(struct engine *engine, const char *path, uint64_t max_bytes, char *why, size_t whylen)
+{
+	unsigned int flags = MDB_NOTLS | MDB_NORDAHEAD;
+	MDB_stat stat;
+	MDB_txn *txn;
+	uint64_t file_size;
+	int dead;
+
+	int rc = data_check(engine, path, &file_size, why, whylen);
+	if (rc < 0)
+		return rc;
+	flags |= engine->readonly ? MDB_RDONLY : 0;
+	rc = mdb_env_create(&engine->env);
+	if (rc != 0)
+		return env_refuse(rc, path, why, whylen);
+	rc = mdb_env_set_mapsize(engine->env, lmdb_map_start(max_bytes, file_size));
+	if (rc == 0)
+		rc = mdb_env_set_maxreaders(engine->env, LMDB_READERS);
+	if (rc == 0)
+		rc = mdb_env_open(engine->env, path, flags, 0600);
+	if (rc == 0)
+		rc = mdb_env_stat(engine->env, &stat);
+	if (rc != 0)
+		return env_refuse(rc, path, why, whylen);
+	engine->page = stat.ms_psize;
+	rc = env_check(engine, path, why, whylen);
+	if (rc < 0)
+		return rc;
+
+	(void)mdb_reader_check(engine->env, &dead);
+	rc = mdb_txn_begin(engine->env, NULL, MDB_RDONLY, &txn);
+	if (rc != 0)
+		return env_refuse(rc, path, why, whylen);
+	rc = mdb_dbi_open(txn, NULL, 0, &engine->dbi);
+	mdb_txn_abort(txn);
+	return rc == 0 ? 0 : env_refuse(rc, path, why, whylen);
+}
+
+/* Views come and go all the time: without preference for the writer the map might never get to grow. */
+static void locks_init(struct engine *engine)
+{
+	pthread_rwlockattr_t attr;
+
+	pthread_rwlockattr_init(&attr);
+	pthread_rwlockattr_setkind_np(&attr, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
+	pthread_rwlock_init(&engine->map_lock, &attr);
+	pthread_rwlockattr_destroy(&attr);
+	pthread_mutex_init(&engine->queue_lock, NULL);
+	pthread_mutex_init(&engine->pool_lock, NULL);
+	pthread_mutex_init(&engine->room_lock, NULL);
+}
+
+static void engine_free(struct engine *engine)
+{
+	txn_free(engine->writer);
+	pthread_mutex_destroy(&engine->room_lock);
+	pthread_mutex_destroy(&engine->pool_lock);
+	pthread_rwlock_destroy(&engine->map_lock);
+	pthread_mutex_destroy(&engine->queue_lock);
+	free(engine);
+}
+
+static struct engine *engine_new(const struct store_options *options)
+{
+	struct engine *engine = calloc(1, sizeof(*engine));
+
+	if (engine == NULL)
+		return NULL;
+	engine->readonly = options->readonly;
+	engine->sync_off = options->sync == STORE_SYNC_OFF;
+	engine->log.fd = -1;
+	locks_init(engine);
+	STAILQ_INIT(&engine->pending);
+	SLIST_INIT(&engine->pool);
+	engine->writer = txn_new(&store_lmdb, false);
+	if (engine->writer == NULL) {
+		engine_free(engine);
+		return NULL;
+	}
+	return engine;
+}
+
+static void lmdb_close(struct engine *engine)
+{
+	lmdb_keep_end(engine);
+	lmdb_view_drain(engine);
+	if (engine->env != NULL)
+		mdb_env_close(engine->env);
+	lmdb_dir_close(&engine->dir);
+	engine_free(engine);
+}
+
+static int log_refuse(int rc, const char *path, char *why, size_t whylen)
+{
+	if (rc == -EUCLEAN)
+		return store_refuse(why, whylen, rc,
+				    "store %s: commit.log is damaged: restore the store from a copy, or move that file "
+				    "away to go on without the newest changes",
+				    path);
+	return store_refuse(why, whylen, rc, "store %s: commit.log: %s", path, strerror(-rc));
+}
+
+static int lmdb_open(struct engine **out, const char *where, const struct store_options *options, char *why,
+		     size_t whylen)
+{
+	if (options->max_bytes != 0 && options->max_bytes < LMDB_LIMIT_MIN)
+		return store_refuse(why, whylen, -EINVAL,
+				    "store %s: a limit of %llu bytes is too small: give at least %llu", where,
+				    (unsigned long long)options->max_bytes, (unsigned long long)LMDB_LIMIT_MIN);
+	struct engine *engine = engine_new(options);
+	if (engine == NULL)
+		return store_refuse(why, whylen, -ENOMEM, "out of memory");
+	int rc = lmdb_dir_open(&engine->dir, where, engine->readonly, why, whylen);
+	if (rc < 0) {
+		engine_free(engine);
+		return rc;
+	}
+	rc = env_open(engine, where, options->max_bytes, why, whylen);
+	if (rc < 0) {
+		lmdb_close(engine);
+		return rc;
+	}
+	rc = lmdb_keep_init(engine);
+	if (rc == 0) {
+		lmdb_room_init(engine, options->max_bytes);
+		rc = lmdb_keep_start(engine);
+	}
+	if (rc < 0) {
+		lmdb_close(engine);
+		return log_refuse(rc, where, why, whylen);
+	}
+	*out = engine;
+	return 0;
+}
+
+static void lmdb_now(struct engine *engine, struct store_time *out)
+{
+	struct timespec steady;
+	struct timespec wall;
+
+	(void)engine;
+	clock_gettime(CLOCK_BOOTTIME, &steady);
+	clock_gettime(CLOCK_REALTIME, &wall);
+	out->steady = (int64_t)steady.tv_sec * 1000000000 + steady.tv_nsec;
+	out->wall = (int64_t)wall.tv_sec * 1000000000 + wall.tv_nsec;
+}
+
+static void lmdb_stats(struct engine *engine, struct store_stats *out)
+{
+	out->updates = atomic_load_explicit(&engine->updates, memory_order_relaxed);
+	out->commits = atomic_load_explicit(&engine->commits, memory_order_relaxed);
+	out->commit_time = atomic_load_explicit(&engine->commit_time, memory_order_relaxed);
+	out->waiting = atomic_load_explicit(&engine->waiting, memory_order_relaxed);
+	for (size_t i = 0; i < STORE_BATCHES; i++)
+		out->batches[i] = atomic_load_explicit(&engine->batches[i], memory_order_relaxed);
+}
+
+const struct store_engine store_lmdb = {
+	.scheme = "lmdb",
+	.shared = false,
+	.open = lmdb_open,
+	.close = lmdb_close,
+	.update = lmdb_update,
+	.settle = lmdb_settle,
+	.view = lmdb_view,
+	.get = lmdb_get,
+	.next = lmdb_next,
+	.copy = lmdb_copy,
+	.now = lmdb_now,
+	.room = lmdb_room,
+	.stats = lmdb_stats,
+};

@@ -1,0 +1,265 @@
+/*
+ * Group commit. An update queues its request. If nobody leads, it leads: on its own thread it takes every request that is
+ * pending, runs them in one LMDB transaction, commits once and answers all of them; then it makes the first request that
+ * came meanwhile the next leader. While one leader waits for the disk the next batch gathers by itself, and an update that
+ * is alone never changes threads.
+ *
+ * Left at that, half the callers would always be in the batch under way and the other half in the next one. So a leader
+ * first gives those of the last batch, who tend to come back at once, a fraction of a commit's time to join.
+ */
+#include "lmdb_engine.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define GATHER_PART 4                 /* of the last commit's time */
+#define FILES_LOOK INT64_C(100000000) /* ns between looks at the files with sync=off */
+
+enum request_state {
+	REQUEST_WAITING,
+	REQUEST_ASLEEP, /* waiting, and in the kernel */
+	REQUEST_LEADS,  /* told to lead */
+	REQUEST_DONE,
+};
+
+struct request {
+	store_fn *fn; /* NULL: only to settle */
+	void *arg;
+	int result;
+	_Atomic unsigned int state; /* enum request_state; a futex */
+	STAILQ_ENTRY(request) link; /* queue_lock while pending, then the leader's */
+};
+
+/* What came of a batch beside its requests' results. */
+struct outcome {
+	uint64_t watchers;
+	uint64_t kept; /* functions that returned >= 0 */
+	bool settle;   /* one of them asked for what only a transaction of LMDB gives */
+	struct layer *layer;
+};
+
+static unsigned int request_wait(struct request *request)
+{
+	unsigned int state = REQUEST_WAITING;
+
+	if (atomic_compare_exchange_strong(&request->state, &state, REQUEST_ASLEEP))
+		state = REQUEST_ASLEEP;
+	while (state == REQUEST_ASLEEP) {
+		(void)syscall(SYS_futex, &request->state, FUTEX_WAIT_PRIVATE, REQUEST_ASLEEP, NULL, NULL, 0);
+		state = atomic_load(&request->state);
+	}
+	return state;
+}
+
+/*
+ * The request lives on its caller's stack and may be gone as soon as its state is set. Waking an address where nobody
+ * sleeps any more does nothing.
+ */
+static void request_answer(struct request *request, unsigned int state)
+{
+	if (atomic_exchange(&request->state, state) == REQUEST_ASLEEP)
+		(void)syscall(SYS_futex, &request->state, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+}
+
+/* Runs one function and takes what it wrote. 0 whatever the function returned, or an LMDB code: the batch failed. */
+static int request_run(struct engine *engine, struct store *store, struct request *request, struct outcome *outcome)
+{
+	if (request->fn == NULL) {
+		request->result = 0;
+		outcome->settle = true;
+		return 0;
+	}
+	engine->reader->layer = outcome->layer;
+	request->result = txn_run(engine->writer, engine->reader, request->fn, request->arg);
+	if (request->result < 0)
+		return 0;
+	outcome->kept++;
+	outcome->settle = outcome->settle || (engine->sync_off && txn_wants_sync(engine->writer));
+	outcome->watchers |= store_watchers(store, engine->writer);
+	if (txn_writes(engine->writer)->count == 0)
+		return 0;
+	struct layer *layer = layer_add(outcome->layer, txn_writes(engine->writer));
+	if (layer == NULL)
+		return ENOMEM;
+	layer_drop(outcome->layer);
+	outcome->layer = layer;
+	lmdb_log_add(&engine->log, txn_writes(engine->writer));
+	return 0;
+}
+
+/*
+ * Whether what is written now would be lost. Before it is answered as durable that is looked at every time; without waiting
+ * for the disk, two calls of the system are a good part of a commit, and a moment's commits may be lost anyway.
+ */
+static bool files_are_gone(struct engine *engine)
+{
+	if (engine->sync_off && engine->begun - engine->files_seen < FILES_LOOK)
+		return false;
+	engine->files_seen = engine->begun;
+	return lmdb_is_deleted(engine);
+}
+
+/* Runs all requests from `first` on, or only that one, and keeps what they wrote as one commit. 0 or an LMDB code. */
+static int batch_try(struct engine *engine, struct store *store, struct request *first, bool alone,
+		     struct outcome *outcome)
+{
+	int rc = 0;
+
+	if (engine->map_size == 0 || atomic_load_explicit(&engine->lost, memory_order_relaxed))
+		return MDB_PANIC;
+	if (files_are_gone(engine))
+		return EIO;
+	struct arena_mark mark = layer_mark(engine->layer);
+	outcome->layer = layer_hold(engine->layer);
+	lmdb_log_begin(&engine->log);
+	for (struct request *r = first; r != NULL && rc == 0; r = alone ? NULL : STAILQ_NEXT(r, link))
+		rc = request_run(engine, store, r, outcome);
+	if (rc == 0)
+		rc = lmdb_keep(engine, outcome->layer, outcome->settle);
+	layer_drop(outcome->layer);
+	if (rc != 0)
+		layer_return(engine->layer, mark);
+	return rc;
+}
+
+static void batch_count(struct engine *engine, uint64_t updates)
+{
+	size_t i = 0;
+
+	while (i < STORE_BATCHES - 1 && updates > UINT64_C(1) << i)
+		i++;
+	atomic_fetch_add_explicit(&engine->batches[i], 1, memory_order_relaxed);
+}
+
+/* As batch_try(); a failure becomes everybody's result. Negative errno. */
+static int batch_commit(struct engine *engine, struct store *store, struct request *first, bool alone,
+			uint64_t *watchers)
+{
+	struct outcome outcome = { .kept = 0 };
+	int rc = batch_try(engine, store, first, alone, &outcome);
+
+	if (rc == 0) {
+		*watchers |= outcome.watchers;
+		atomic_fetch_add_explicit(&engine->updates, outcome.kept, memory_order_relaxed);
+		atomic_fetch_add_explicit(&engine->commits, 1, memory_order_relaxed);
+		batch_count(engine, outcome.kept);
+		return 0;
+	}
+	for (struct request *r = first; r != NULL; r = alone ? NULL : STAILQ_NEXT(r, link))
+		r->result = lmdb_errno(rc);
+	return lmdb_errno(rc);
+}
+
+/* Whether one of the requests only asks for LMDB to get what the log has. */
+static bool batch_settles(const struct request_list *batch)
+{
+	const struct request *r = STAILQ_FIRST(batch);
+
+	while (r != NULL && r->fn != NULL)
+		r = STAILQ_NEXT(r, link);
+	return r != NULL;
+}
+
+/*
+ * One that asks for too much must not fail the others: if they do not fit together, each is tried alone. So is each if LMDB
+ * did not get what the log has: those who did not ask for that need only the log.
+ */
+static uint64_t batch_run(struct engine *engine, struct store *store, struct request_list *batch)
+{
+	struct request *first = STAILQ_FIRST(batch);
+	uint64_t watchers = 0;
+	int rc = batch_commit(engine, store, first, false, &watchers);
+
+	if ((rc == -ENOSPC || rc == -E2BIG || (rc < 0 && batch_settles(batch))) && STAILQ_NEXT(first, link) != NULL) {
+		struct request *r;
+
+		STAILQ_FOREACH(r, batch, link)
+			(void)batch_commit(engine, store, r, true, &watchers);
+	}
+	return watchers;
+}
+
+/* Hands leadership on, then answers the batch. `self` is the leader's own request. */
+static void batch_answer(struct engine *engine, struct request_list *batch, const struct request *self)
+{
+	pthread_mutex_lock(&engine->queue_lock);
+	struct request *next = STAILQ_FIRST(&engine->pending);
+	engine->leading = next != NULL;
+	pthread_mutex_unlock(&engine->queue_lock);
+	if (next != NULL)
+		request_answer(next, REQUEST_LEADS);
+
+	struct request *follower = STAILQ_FIRST(batch);
+	while (follower != NULL) {
+		struct request *after = STAILQ_NEXT(follower, link);
+
+		if (follower != self)
+			request_answer(follower, REQUEST_DONE);
+		follower = after;
+	}
+}
+
+static int64_t clock_now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
+}
+
+/* Waits for as many as were there last time. Whoever was alone then finds nobody to wait for. */
+static void batch_gather(struct engine *engine, bool handed_over)
+{
+	unsigned int here = atomic_load_explicit(&engine->waiting, memory_order_relaxed);
+	/* Taking over, the last batch comes on top of those who wait; otherwise this one was part of it. */
+	unsigned int expected = engine->last_batch + (handed_over ? here : 0);
+
+	if (engine->sync_off || here >= expected)
+		return;
+	int64_t until = clock_now() + engine->last_time / GATHER_PART;
+	while (atomic_load_explicit(&engine->waiting, memory_order_relaxed) < expected && clock_now() < until)
+		(void)sched_yield();
+}
+
+static void batch_lead(struct engine *engine, struct store *store, struct request *self, bool handed_over)
+{
+	struct request_list batch = STAILQ_HEAD_INITIALIZER(batch);
+
+	batch_gather(engine, handed_over);
+	pthread_mutex_lock(&engine->queue_lock);
+	STAILQ_CONCAT(&batch, &engine->pending);
+	engine->last_batch = atomic_exchange_explicit(&engine->waiting, 0, memory_order_relaxed);
+	pthread_mutex_unlock(&engine->queue_lock);
+
+	engine->begun = clock_now();
+	uint64_t watchers = batch_run(engine, store, &batch);
+	engine->last_time = clock_now() - engine->begun;
+	atomic_fetch_add_explicit(&engine->commit_time, (uint64_t)engine->last_time, memory_order_relaxed);
+	batch_answer(engine, &batch, self);
+	store_tell(store, watchers);
+}
+
+int lmdb_update(struct engine *engine, struct store *store, store_fn *fn, void *arg)
+{
+	struct request self = { .fn = fn, .arg = arg, .state = REQUEST_WAITING };
+
+	pthread_mutex_lock(&engine->queue_lock);
+	bool follow = engine->leading;
+	engine->leading = true;
+	STAILQ_INSERT_TAIL(&engine->pending, &self, link);
+	atomic_fetch_add_explicit(&engine->waiting, 1, memory_order_relaxed);
+	pthread_mutex_unlock(&engine->queue_lock);
+	if (!follow || request_wait(&self) == REQUEST_LEADS)
+		batch_lead(engine, store, &self, follow);
+	return self.result;
+}
+
+int lmdb_settle(struct engine *engine, struct store *store)
+{
+	return lmdb_update(engine, store, NULL, NULL);
+}

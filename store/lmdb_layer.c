@@ -1,0 +1,134 @@
+/*
+ * Layers: what has been committed since LMDB's last transaction, in memory, laid over LMDB. A layer never changes. A commit
+ * makes the next one, which shares keys and values with it; readers keep the one they began with.
+ */
+#include "lmdb_engine.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define ARENA_SIZE ((size_t)16 * 1024)
+#define PAGE_LEAST 4096
+
+/* Keys and values of all layers over one transaction of LMDB. Only the leader adds to it. */
+struct layer_bytes {
+	_Atomic unsigned int refs;
+	struct arena arena;
+};
+
+static struct layer *layer_make(struct layer_bytes *bytes, uint64_t base, size_t room)
+{
+	struct layer *layer = malloc(sizeof(*layer) + room * sizeof(layer->list[0]));
+
+	if (layer == NULL)
+		return NULL;
+	atomic_init(&layer->refs, 1);
+	atomic_fetch_add(&bytes->refs, 1);
+	layer->bytes = bytes;
+	layer->base = base;
+	layer->cost = 0;
+	layer->writes = (struct writes){ .list = layer->list, .count = 0 };
+	return layer;
+}
+
+static void bytes_drop(struct layer_bytes *bytes)
+{
+	if (atomic_fetch_sub(&bytes->refs, 1) == 1) {
+		arena_free(&bytes->arena);
+		free(bytes);
+	}
+}
+
+struct layer *layer_new(uint64_t base)
+{
+	struct layer_bytes *bytes = malloc(sizeof(*bytes));
+
+	if (bytes == NULL)
+		return NULL;
+	atomic_init(&bytes->refs, 1);
+	if (!arena_init(&bytes->arena, ARENA_SIZE)) {
+		free(bytes);
+		return NULL;
+	}
+	struct layer *layer = layer_make(bytes, base, 0);
+	bytes_drop(bytes);
+	return layer;
+}
+
+struct layer *layer_hold(struct layer *layer)
+{
+	atomic_fetch_add(&layer->refs, 1);
+	return layer;
+}
+
+void layer_drop(struct layer *layer)
+{
+	if (layer != NULL && atomic_fetch_sub(&layer->refs, 1) == 1) {
+		bytes_drop(layer->bytes);
+		free(layer);
+	}
+}
+
+struct arena_mark layer_mark(const struct layer *layer)
+{
+	return arena_mark(&layer->bytes->arena);
+}
+
+void layer_return(const struct layer *layer, struct arena_mark mark)
+{
+	arena_return(&layer->bytes->arena, mark);
+}
+
+static struct txn_write *write_copy(struct arena *arena, const struct txn_write *write)
+{
+	struct txn_write *copy = arena_take(arena, sizeof(*copy));
+
+	if (copy == NULL || !arena_copy(arena, write->key, &copy->key))
+		return NULL;
+	copy->value = (struct slice){ .data = NULL, .len = 0 };
+	if (write->value.data != NULL && !arena_copy(arena, write->value, &copy->value))
+		return NULL;
+	return copy;
+}
+
+/* What a write takes of LMDB, in pages: its part of one, and those that hold nothing but its value. */
+static size_t write_cost(const struct txn_write *write)
+{
+	return 1 + write->value.len / PAGE_LEAST;
+}
+
+/* Copies `count` writes of the lower layer. */
+static void list_append(struct layer *to, struct txn_write *const *from, size_t count)
+{
+	memcpy(to->list + to->writes.count, from, count * sizeof(struct txn_write *));
+	to->writes.count += count;
+}
+
+struct layer *layer_add(const struct layer *below, const struct writes *writes)
+{
+	const struct writes *old = &below->writes;
+	struct layer *layer = layer_make(below->bytes, below->base, old->count + writes->count);
+	size_t done = 0; /* of the old ones */
+
+	if (layer != NULL)
+		layer->cost = below->cost;
+	for (size_t i = 0; layer != NULL && i < writes->count; i++) {
+		struct writes rest = { .list = old->list + done, .count = old->count - done };
+		struct txn_write *copy = write_copy(&layer->bytes->arena, writes->list[i]);
+		bool same;
+
+		if (copy == NULL) {
+			layer_drop(layer);
+			return NULL;
+		}
+		size_t before = writes_find(&rest, copy->key, &same);
+		list_append(layer, rest.list, before);
+		list_append(layer, &copy, 1);
+		layer->cost += write_cost(copy);
+		layer->cost -= same ? write_cost(rest.list[before]) : 0;
+		done += before + same;
+	}
+	if (layer != NULL)
+		list_append(layer, old->list + done, old->count - done);
+	return layer;
+}

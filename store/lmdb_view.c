@@ -1,0 +1,259 @@
+/*
+ * Reads. Beginning a read transaction costs LMDB an allocation and a slot in the reader table; a reset one keeps both, so
+ * views are taken from a pool and go back to it.
+ *
+ * A view is a layer and the transaction of LMDB that it lies on. The newest of both are taken one after the other, and LMDB
+ * may commit in between: then they do not belong together, which their numbers tell, and are taken again.
+ */
+#include "lmdb_engine.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stdlib.h>
+
+#define FOLLOW_TRIES 100
+
+int lmdb_get(void *view, struct slice key, struct slice *value)
+{
+	const struct lmdb_view *v = view;
+	MDB_val k = { .mv_size = key.len, .mv_data = (void *)(uintptr_t)key.data };
+	MDB_val found;
+	bool same;
+	size_t i = writes_find(&v->layer->writes, key, &same);
+
+	if (same) {
+		*value = v->layer->writes.list[i]->value;
+		return value->data == NULL;
+	}
+	int rc = mdb_get(v->txn, v->engine->dbi, &k, &found);
+	if (rc == MDB_NOTFOUND)
+		return 1;
+	if (rc != 0)
+		return lmdb_errno(rc);
+	*value = (struct slice){ .data = found.mv_data, .len = found.mv_size };
+	return 0;
+}
+
+static int view_cursor(struct lmdb_view *view)
+{
+	int rc = 0;
+
+	if (view->cursor == NULL)
+		rc = mdb_cursor_open(view->txn, view->engine->dbi, &view->cursor);
+	else if (view->cursor_stale)
+		rc = mdb_cursor_renew(view->txn, view->cursor);
+	view->cursor_stale = false;
+	return rc;
+}
+
+/* As lmdb_next(), without the layer. */
+static int below_next(void *view, struct slice from, struct slice *key, struct slice *value)
+{
+	struct lmdb_view *v = view;
+	MDB_val k = { .mv_size = from.len, .mv_data = (void *)(uintptr_t)from.data };
+	MDB_val found;
+	int rc = view_cursor(v);
+
+	if (rc == 0)
+		rc = mdb_cursor_get(v->cursor, &k, &found, from.len == 0 ? MDB_FIRST : MDB_SET_RANGE);
+	/* Behind all keys of the store's users is one of the engine's own. */
+	if (rc == MDB_NOTFOUND || (rc == 0 && k.mv_size > STORE_KEY_MAX))
+		return 1;
+	if (rc != 0)
+		return lmdb_errno(rc);
+	*key = (struct slice){ .data = k.mv_data, .len = k.mv_size };
+	*value = (struct slice){ .data = found.mv_data, .len = found.mv_size };
+	return 0;
+}
+
+int lmdb_next(void *view, struct slice from, struct slice *key, struct slice *value)
+{
+	const struct lmdb_view *v = view;
+	struct txn_write found;
+	int rc = writes_next(&v->layer->writes, below_next, view, from, &found);
+
+	if (rc != 0)
+		return rc;
+	*key = found.key;
+	if (value != NULL)
+		*value = found.value;
+	return 0;
+}
+
+static void view_free(struct lmdb_view *view)
+{
+	if (view->cursor != NULL)
+		mdb_cursor_close(view->cursor);
+	if (view->txn != NULL)
+		mdb_txn_abort(view->txn);
+	txn_free(view->handle);
+	free(view);
+}
+
+static int view_begin(struct engine *engine, struct lmdb_view *view)
+{
+	if (view->txn != NULL) {
+		view->cursor_stale = true;
+		return mdb_txn_renew(view->txn);
+	}
+	int rc = mdb_txn_begin(engine->env, NULL, MDB_RDONLY, &view->txn);
+	if (rc == MDB_READERS_FULL) {
+		int dead;
+
+		(void)mdb_reader_check(engine->env, &dead);
+		rc = mdb_txn_begin(engine->env, NULL, MDB_RDONLY, &view->txn);
+	}
+	if (rc != 0)
+		view->txn = NULL;
+	return rc;
+}
+
+static struct lmdb_view *view_new(struct engine *engine)
+{
+	struct lmdb_view *view = calloc(1, sizeof(*view));
+
+	if (view == NULL)
+		return NULL;
+	view->engine = engine;
+	view->handle = txn_new(&store_lmdb, true);
+	if (view->handle == NULL) {
+		free(view);
+		return NULL;
+	}
+	return view;
+}
+
+static struct layer *layer_newest(struct engine *engine)
+{
+	pthread_mutex_lock(&engine->pool_lock);
+	struct layer *layer = layer_hold(engine->layer);
+	pthread_mutex_unlock(&engine->pool_lock);
+	return layer;
+}
+
+/* The newest layer and the transaction it lies on. 0 or an LMDB code. */
+static int view_match(struct engine *engine, struct lmdb_view *view)
+{
+	for (;;) {
+		view->layer = layer_newest(engine);
+		int rc = view_begin(engine, view);
+		if (rc == 0 && mdb_txn_id(view->txn) == view->layer->base)
+			return 0;
+		layer_drop(view->layer);
+		if (rc == 0 && atomic_load_explicit(&engine->lost, memory_order_relaxed))
+			rc = MDB_PANIC;
+		if (rc != 0)
+			return rc;
+		mdb_txn_reset(view->txn);
+		(void)sched_yield();
+	}
+}
+
+/* Gives the view what the log says about its transaction; *newest says whether that is still the newest. Errno. */
+static int layer_follow(struct engine *engine, struct lmdb_view *view, bool *newest)
+{
+	MDB_txn *txn = view->txn;
+	uint64_t base = mdb_txn_id(txn);
+	MDB_envinfo info;
+
+	pthread_mutex_lock(&engine->pool_lock);
+	int rc = lmdb_log_read(&engine->log, base, lmdb_mark(engine, txn), &engine->layer);
+	view->layer = rc == 0 ? layer_hold(engine->layer) : NULL;
+	pthread_mutex_unlock(&engine->pool_lock);
+	*newest = mdb_env_info(engine->env, &info) == 0 && info.me_last_txnid == base;
+	return -rc;
+}
+
+/*
+ * As view_match(), in a process that reads along: the log on disk is the layer. Whoever writes begins the log anew only
+ * after LMDB has its next transaction, so what was read belongs to this one if this one is still the newest.
+ */
+static int view_follow(struct engine *engine, struct lmdb_view *view)
+{
+	for (int i = 0; i < FOLLOW_TRIES; i++) {
+		bool newest;
+		int rc = view_begin(engine, view);
+		if (rc == 0)
+			rc = layer_follow(engine, view, &newest);
+		if (rc != 0 || newest)
+			return rc;
+		layer_drop(view->layer);
+		mdb_txn_reset(view->txn);
+	}
+	return EAGAIN;
+}
+
+struct lmdb_view *lmdb_view_take(struct engine *engine, int *error)
+{
+	*error = MDB_PANIC;
+	if (engine->map_size == 0)
+		return NULL;
+	pthread_mutex_lock(&engine->pool_lock);
+	struct lmdb_view *view = SLIST_FIRST(&engine->pool);
+	if (view != NULL)
+		SLIST_REMOVE_HEAD(&engine->pool, link);
+	pthread_mutex_unlock(&engine->pool_lock);
+
+	*error = ENOMEM;
+	if (view == NULL)
+		view = view_new(engine);
+	if (view == NULL)
+		return NULL;
+	*error = engine->readonly ? view_follow(engine, view) : view_match(engine, view);
+	if (*error != 0) {
+		view_free(view);
+		return NULL;
+	}
+	return view;
+}
+
+void lmdb_view_give(struct engine *engine, struct lmdb_view *view)
+{
+	mdb_txn_reset(view->txn);
+	layer_drop(view->layer);
+	view->layer = NULL;
+	pthread_mutex_lock(&engine->pool_lock);
+	SLIST_INSERT_HEAD(&engine->pool, view, link);
+	pthread_mutex_unlock(&engine->pool_lock);
+}
+
+void lmdb_view_drain(struct engine *engine)
+{
+	while (!SLIST_EMPTY(&engine->pool)) {
+		struct lmdb_view *view = SLIST_FIRST(&engine->pool);
+
+		SLIST_REMOVE_HEAD(&engine->pool, link);
+		view_free(view);
+	}
+}
+
+/* Another process has grown the file beyond this one's map: only a readonly store meets that. */
+static int view_follow_map(struct engine *engine)
+{
+	pthread_rwlock_wrlock(&engine->map_lock);
+	int rc = mdb_env_set_mapsize(engine->env, 0);
+	engine->map_size = rc == 0 ? engine->map_size : 0;
+	pthread_rwlock_unlock(&engine->map_lock);
+	return rc;
+}
+
+int lmdb_view(struct engine *engine, store_fn *fn, void *arg)
+{
+	int rc;
+
+	pthread_rwlock_rdlock(&engine->map_lock);
+	struct lmdb_view *view = lmdb_view_take(engine, &rc);
+	while (view == NULL) {
+		pthread_rwlock_unlock(&engine->map_lock);
+		if (rc == MDB_MAP_RESIZED)
+			rc = view_follow_map(engine);
+		if (rc != 0)
+			return lmdb_errno(rc);
+		pthread_rwlock_rdlock(&engine->map_lock);
+		view = lmdb_view_take(engine, &rc);
+	}
+	int result = txn_run(view->handle, view, fn, arg);
+	lmdb_view_give(engine, view);
+	pthread_rwlock_unlock(&engine->map_lock);
+	return result;
+}

@@ -1,0 +1,318 @@
+#include "record.h"
+
+#include "crc32c.h"
+
+#include <endian.h>
+#include <errno.h>
+#include <string.h>
+
+enum field_type { FIELD_U8, FIELD_U16, FIELD_U32, FIELD_U64, FIELD_SHORT, FIELD_STRING, FIELD_LONG_STRING };
+
+struct field {
+	enum field_type type;
+	uint8_t since; /* record version that has it first */
+	size_t offset;
+};
+
+struct layout {
+	const struct field *fields;
+	size_t count;
+	size_t size; /* of the struct */
+	uint8_t version;
+};
+
+#define F(record, kind, name)                                           \
+	{                                                               \
+		FIELD_##kind, 1, offsetof(struct record_##record, name) \
+	}
+
+static const struct field format_fields[] = { F(format, U32, version), F(format, U64, created) };
+
+static const struct field counter_fields[] = { F(counter, U64, next), F(counter, U64, ceiling) };
+
+static const struct field tail_fields[] = {
+	F(tail, U64, seq),   F(tail, U64, time),    F(tail, U64, offset), F(tail, U64, held),    F(tail, U64, waiting),
+	F(tail, SHORT, day), F(tail, SHORT, first), F(tail, SHORT, size), F(tail, STRING, hash),
+};
+
+static const struct field lock_fields[] = {
+	F(lock, U8, state),     F(lock, U8, priority), F(lock, U16, mode),     F(lock, U32, uid),
+	F(lock, U32, gid),      F(lock, U32, pid),     F(lock, U32, boot),     F(lock, U64, start),
+	F(lock, U64, token),    F(lock, U64, version), F(lock, U64, id_time),  F(lock, U32, id_random),
+	F(lock, U64, acquired), F(lock, U64, renewed), F(lock, U64, expires),  F(lock, U64, ttl),
+	F(lock, U64, claim_by), F(lock, U64, ticket),  F(lock, STRING, owner), F(lock, STRING, who),
+	F(lock, STRING, host),
+};
+
+static const struct field ticket_fields[] = {
+	F(ticket, U8, priority), F(ticket, U32, uid),      F(ticket, U32, gid),  F(ticket, U32, pid),
+	F(ticket, U32, boot),    F(ticket, U64, start),    F(ticket, U64, park), F(ticket, U64, instance),
+	F(ticket, U64, since),   F(ticket, U64, deadline), F(ticket, U64, ttl),  F(ticket, STRING, owner),
+	F(ticket, STRING, who),  F(ticket, STRING, host),
+};
+
+static const struct field queue_fields[] = { F(queue, U64, count), F(queue, U64, min_deadline) };
+
+static const struct field hold_fields[] = { F(hold, U64, count), F(hold, U64, mean) };
+
+static const struct field dir_fields[] = {
+	F(dir, U64, parent), F(dir, U64, children), F(dir, U32, uid),   F(dir, U32, gid),     F(dir, U32, mode),
+	F(dir, U64, atime),  F(dir, U64, mtime),    F(dir, U64, ctime), F(dir, STRING, name),
+};
+
+static const struct field event_fields[] = {
+	F(event, U8, type),       F(event, U8, code),          F(event, U64, wall),
+	F(event, SHORT, offset),  F(event, SHORT, token),      F(event, SHORT, ticket),
+	F(event, SHORT, skipped), F(event, SHORT, actor_uid),  F(event, SHORT, actor_pid),
+	F(event, SHORT, session), F(event, STRING, owner),     F(event, STRING, who),
+	F(event, STRING, actor),  F(event, STRING, comm),      F(event, STRING, host),
+	F(event, STRING, old),    F(event, STRING, new),       F(event, LONG_STRING, released),
+	F(event, STRING, prev),   F(event, LONG_STRING, lock),
+};
+
+static const struct field released_fields[] = {
+	F(released, U8, priority),  F(released, U32, id_random), F(released, U64, id_time),
+	F(released, U64, acquired), F(released, SHORT, renewed), F(released, SHORT, expires),
+	F(released, SHORT, ttl),    F(released, SHORT, version), F(released, SHORT, uid),
+	F(released, SHORT, pid),    F(released, STRING, host),
+};
+
+static const struct field day_fields[] = { F(day, SHORT, offset), F(day, SHORT, last), F(day, SHORT, end) };
+
+static const struct field claim_fields[] = {
+	F(claim, U32, uid),          F(claim, U32, gid),         F(claim, U64, since),
+	F(claim, U64, applications), F(claim, U64, credentials), F(claim, STRING, owner),
+};
+
+static const struct field reference_fields[] = {
+	F(reference, U32, uid),   F(reference, U32, gid),      F(reference, U32, pid),
+	F(reference, U64, since), F(reference, STRING, owner), F(reference, STRING, host),
+};
+
+static const struct field shared_fields[] = {
+	F(shared, U64, apps), F(shared, U32, uid), F(shared, U32, gid), F(shared, U64, made), F(shared, U64, changed),
+};
+
+static const struct field app_fields[] = {
+	F(app, U8, status), F(app, U32, uid), F(app, U32, gid), F(app, U64, written), F(app, STRING, owner),
+};
+
+static const struct field pull_fields[] = {
+	F(pull, U64, projects),
+	F(pull, U64, created),
+	F(pull, U64, updated),
+	F(pull, STRING, head),
+};
+
+static const struct field project_fields[] = {
+	F(project, U8, status),
+	F(project, U64, updated),
+	F(project, LONG_STRING, policy),
+};
+static const struct field dirs_fields[] = { F(dirs, U64, next), F(dirs, U64, count) };
+
+static const struct field setting_fields[] = { F(setting, LONG_STRING, value) };
+
+static const struct field seal_fields[] = { F(seal, U8, changing), F(seal, STRING, key), F(seal, STRING, old) };
+
+#define LAYOUT(name)                                                                                             \
+	{                                                                                                        \
+		name##_fields, sizeof(name##_fields) / sizeof(name##_fields[0]), sizeof(struct record_##name), 1 \
+	}
+
+static const struct layout layouts[] = {
+	[RECORD_FORMAT_INFO] = LAYOUT(format),
+	[RECORD_COUNTER] = LAYOUT(counter),
+	[RECORD_TAIL] = LAYOUT(tail),
+	[RECORD_LOCK] = LAYOUT(lock),
+	[RECORD_TICKET] = LAYOUT(ticket),
+	[RECORD_QUEUE] = LAYOUT(queue),
+	[RECORD_HOLD] = LAYOUT(hold),
+	[RECORD_DIR] = LAYOUT(dir),
+	[RECORD_EVENT] = LAYOUT(event),
+	[RECORD_CLAIM] = LAYOUT(claim),
+	[RECORD_REFERENCE] = LAYOUT(reference),
+	[RECORD_SHARED] = LAYOUT(shared),
+	[RECORD_APP] = LAYOUT(app),
+	[RECORD_PULL] = LAYOUT(pull),
+	[RECORD_PROJECT] = LAYOUT(project),
+	[RECORD_SETTING] = LAYOUT(setting),
+	[RECORD_DIRS] = LAYOUT(dirs),
+	[RECORD_SEAL] = LAYOUT(seal),
+	[RECORD_RELEASED] = LAYOUT(released),
+	[RECORD_DAY] = LAYOUT(day),
+};
+
+/* Width in bytes of a number, or of a string's length. A short number has its own. */
+static const uint8_t widths[] = {
+	[FIELD_U8] = 1,    [FIELD_U16] = 2,    [FIELD_U32] = 4,         [FIELD_U64] = 8,
+	[FIELD_SHORT] = 0, [FIELD_STRING] = 1, [FIELD_LONG_STRING] = 2,
+};
+
+#define SHORT_MAX 10 /* bytes of the longest short number */
+
+/* Writes eight bytes, of which the first `width` of the field stay: what follows is written over the others. */
+static void little_put(unsigned char *out, uint64_t value)
+{
+	uint64_t little = htole64(value);
+
+	memcpy(out, &little, sizeof(little));
+}
+
+/* Of `len` bytes, which are no fewer than `width`. */
+static uint64_t little_get(const unsigned char *in, size_t width, size_t len)
+{
+	uint64_t little = 0;
+
+	if (width == 0)
+		return 0;
+	memcpy(&little, in, len < sizeof(little) ? width : sizeof(little));
+	return le64toh(little) & UINT64_MAX >> (64 - 8 * width);
+}
+
+/* A field's number in memory has the width it has in the record. */
+static uint64_t number_load(const void *at, size_t width)
+{
+	uint64_t value = 0;
+
+	switch (width) {
+	case 1: return *(const uint8_t *)at;
+	case 2: {
+		uint16_t v;
+		memcpy(&v, at, sizeof(v));
+		return v;
+	}
+	case 4: {
+		uint32_t v;
+		memcpy(&v, at, sizeof(v));
+		return v;
+	}
+	default: memcpy(&value, at, sizeof(value)); return value;
+	}
+}
+
+static void number_store(void *at, uint64_t value, size_t width)
+{
+	uint8_t v8 = (uint8_t)value;
+	uint16_t v16 = (uint16_t)value;
+	uint32_t v32 = (uint32_t)value;
+
+	switch (width) {
+	case 1: memcpy(at, &v8, sizeof(v8)); break;
+	case 2: memcpy(at, &v16, sizeof(v16)); break;
+	case 4: memcpy(at, &v32, sizeof(v32)); break;
+	default: memcpy(at, &value, sizeof(value));
+	}
+}
+
+static size_t short_put(unsigned char *out, uint64_t value)
+{
+	size_t len = 0;
+
+	for (; value > 0x7f; value >>= 7)
+		out[len++] = (unsigned char)(value | 0x80);
+	out[len++] = (unsigned char)value;
+	return len;
+}
+
+/* How many bytes it takes; 0 if there is none in these `len`, or not in its one spelling. */
+static size_t short_get(const unsigned char *in, size_t len, uint64_t *out)
+{
+	uint64_t value = 0;
+	size_t i;
+
+	for (i = 0; i < len && i < SHORT_MAX; i++) {
+		if (i == SHORT_MAX - 1 && in[i] > 1)
+			return 0;
+		value |= (uint64_t)(in[i] & 0x7f) << (7 * i);
+		if (in[i] & 0x80)
+			continue;
+		*out = value;
+		return i > 0 && in[i] == 0 ? 0 : i + 1;
+	}
+	return 0;
+}
+
+int record_encode(enum record_kind kind, const void *record, unsigned char out[RECORD_MAX])
+{
+	const struct layout *layout = &layouts[kind];
+	size_t at = 2;
+	uint32_t crc;
+	size_t i;
+
+	out[0] = (unsigned char)kind;
+	out[1] = layout->version;
+	for (i = 0; i < layout->count; i++) {
+		const struct field *field = &layout->fields[i];
+		const unsigned char *from = (const unsigned char *)record + field->offset;
+		size_t width = widths[field->type];
+		struct slice text = { NULL, 0 };
+		uint64_t number;
+
+		if (field->type >= FIELD_STRING) {
+			memcpy(&text, from, sizeof(text));
+			number = text.len;
+			if (number >> (8 * width) != 0)
+				return -EMSGSIZE;
+		} else {
+			number = number_load(from, width);
+		}
+		if (at + SHORT_MAX + text.len + 4 > RECORD_MAX)
+			return -EMSGSIZE;
+		if (field->type == FIELD_SHORT)
+			width = short_put(out + at, number);
+		else
+			little_put(out + at, number);
+		at += width;
+		if (text.len > 0)
+			memcpy(out + at, text.data, text.len);
+		at += text.len;
+	}
+	crc = htole32(crc32c(out, at));
+	memcpy(out + at, &crc, sizeof(crc));
+	return (int)(at + sizeof(crc));
+}
+
+int record_decode(enum record_kind kind, struct slice value, void *record)
+{
+	const struct layout *layout = &layouts[kind];
+	const unsigned char *in = value.data;
+	size_t at = 2;
+	size_t end;
+	size_t i;
+
+	memset(record, 0, layout->size);
+	if (value.len < 6 || value.len > RECORD_MAX)
+		return -EBADMSG;
+	end = value.len - 4;
+	if (in[0] != (unsigned char)kind || crc32c(in, end) != little_get(in + end, 4, 4))
+		return -EBADMSG;
+	if (in[1] > layout->version)
+		return -EPROTONOSUPPORT;
+	for (i = 0; i < layout->count; i++) {
+		const struct field *field = &layout->fields[i];
+		unsigned char *to = (unsigned char *)record + field->offset;
+		size_t width = widths[field->type];
+		uint64_t number;
+
+		if (field->since > in[1])
+			continue;
+		if (end - at < width)
+			return -EBADMSG;
+		number = little_get(in + at, width, value.len - at);
+		if (field->type == FIELD_SHORT && (width = short_get(in + at, end - at, &number)) == 0)
+			return -EBADMSG;
+		at += width;
+		if (field->type >= FIELD_STRING) {
+			struct slice text = { in + at, (size_t)number };
+
+			if (end - at < number)
+				return -EBADMSG;
+			memcpy(to, &text, sizeof(text));
+			at += text.len;
+		} else {
+			number_store(to, number, field->type == FIELD_SHORT ? sizeof(number) : width);
+		}
+	}
+	return at == end ? 0 : -EBADMSG;
+}

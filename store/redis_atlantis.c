@@ -1,0 +1,369 @@
+/*
+ * Atlantis' records in a Redis: "pr/<key>" a lock, "global/<key>" a command lock, "<host>::<repository>::<number>" a pull
+ * request. Whatever else is in there is left alone. Keys are gathered first, since a SCAN may name one twice, and the
+ * values asked for some at a time, so that neither side stands still for long.
+ */
+#include <bsd/stdlib.h>
+#include <bsd/string.h>
+#include <errno.h>
+#include <hiredis/hiredis.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "foreign.h"
+#include "redis_uri.h"
+
+#define SCAN "500"
+#define BATCH 100
+#define CONNECT_SECONDS 5
+#define ANSWER_SECONDS 10
+#define KEYS_MAX (UINT64_C(50) * 1000 * 1000)
+
+static const char *const prefixes[FOREIGN_KINDS] = {
+	[FOREIGN_LOCK] = "pr/",
+	[FOREIGN_PULL] = "",
+	[FOREIGN_GLOBAL] = "global/",
+};
+
+/* A key with its NUL-terminated copy; keys with a NUL in them are not Atlantis'. */
+struct redis {
+	struct foreign base;
+	redisContext *context;
+	char where[300]; /* host and port, for error texts */
+	char **keys;
+	size_t count;
+	size_t room;
+	size_t asked;      /* keys whose values have been asked for */
+	redisReply *batch; /* values of the keys before `asked` */
+	size_t at;         /* next of the batch */
+	redisReply *value; /* what redis_get() gave out */
+};
+
+/* What the last command died of. Texts of the server may be long, never hold a password, and are one line. */
+static int fail(struct redis *redis, const redisReply *reply)
+{
+	if (reply != NULL)
+		return foreign_fail(&redis->base,
+				    strncmp(reply->str, "NOAUTH", 6) == 0 || strncmp(reply->str, "WRONGPASS", 9) == 0 ||
+						    strncmp(reply->str, "NOPERM", 6) == 0
+					    ? -EACCES
+					    : -EIO,
+				    "%s: %.160s", redis->where, reply->str);
+	if (redis->context == NULL)
+		return foreign_fail(&redis->base, -ENOMEM, "out of memory");
+	return foreign_fail(&redis->base, -EHOSTDOWN, "%s: %s", redis->where,
+			    redis->context->err == REDIS_ERR_IO ? strerror(errno) : redis->context->errstr);
+}
+
+/* One command; NULL once its failure has been noted. */
+static redisReply *ask(struct redis *redis, int *err, int argc, const char **argv, const size_t *lens)
+{
+	redisReply *reply = redisCommandArgv(redis->context, argc, argv, lens);
+
+	*err = 0;
+	if (reply != NULL && reply->type != REDIS_REPLY_ERROR)
+		return reply;
+	*err = fail(redis, reply);
+	freeReplyObject(reply);
+	return NULL;
+}
+
+static redisReply *ask_words(struct redis *redis, int *err, const char *a, const char *b, const char *c)
+{
+	const char *argv[] = { a, b, c };
+
+	return ask(redis, err, c != NULL ? 3 : b != NULL ? 2 : 1, argv, NULL);
+}
+
+/* For its effect alone. */
+static int tell(struct redis *redis, const char *a, const char *b, const char *c)
+{
+	int err;
+
+	freeReplyObject(ask_words(redis, &err, a, b, c));
+	return err;
+}
+
+static int key_kind(const char *key)
+{
+	if (strncmp(key, prefixes[FOREIGN_LOCK], strlen(prefixes[FOREIGN_LOCK])) == 0)
+		return FOREIGN_LOCK;
+	if (strncmp(key, prefixes[FOREIGN_GLOBAL], strlen(prefixes[FOREIGN_GLOBAL])) == 0)
+		return FOREIGN_GLOBAL;
+	return strstr(key, "::") != NULL ? FOREIGN_PULL : -1;
+}
+
+static int key_add(struct redis *redis, const redisReply *key)
+{
+	if (key->type != REDIS_REPLY_STRING || strlen(key->str) != key->len || key_kind(key->str) < 0)
+		return 0;
+	if (redis->count == redis->room) {
+		size_t room = redis->room * 2 + 256;
+		char **keys = reallocarray(redis->keys, room, sizeof(*keys));
+
+		if (keys == NULL || room > KEYS_MAX)
+			return foreign_fail(&redis->base, -ENOMEM, "%s: too many keys for the memory", redis->where);
+		redis->keys = keys;
+		redis->room = room;
+	}
+	redis->keys[redis->count] = strdup(key->str);
+	if (redis->keys[redis->count] == NULL)
+		return foreign_fail(&redis->base, -ENOMEM, "out of memory");
+	redis->count++;
+	return 0;
+}
+
+static int key_order(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static void keys_unique(struct redis *redis)
+{
+	size_t kept = 0;
+
+	if (redis->count > 0)
+		qsort(redis->keys, redis->count, sizeof(*redis->keys), key_order);
+	for (size_t i = 0; i < redis->count; i++) {
+		if (kept > 0 && strcmp(redis->keys[kept - 1], redis->keys[i]) == 0)
+			free(redis->keys[i]);
+		else
+			redis->keys[kept++] = redis->keys[i];
+	}
+	redis->count = kept;
+	redis->base.total = kept;
+}
+
+static bool is_list(const redisReply *reply, size_t count)
+{
+	return reply->type == REDIS_REPLY_ARRAY && reply->elements == count;
+}
+
+static int keys_gather(struct redis *redis)
+{
+	char cursor[32] = "0";
+	int err = 0;
+
+	do {
+		const char *argv[] = { "SCAN", cursor, "COUNT", SCAN };
+		redisReply *reply = ask(redis, &err, 4, argv, NULL);
+
+		if (reply == NULL)
+			return err;
+		if (!is_list(reply, 2) || reply->element[0]->type != REDIS_REPLY_STRING ||
+		    reply->element[1]->type != REDIS_REPLY_ARRAY ||
+		    strlcpy(cursor, reply->element[0]->str, sizeof(cursor)) >= sizeof(cursor))
+			err = foreign_fail(&redis->base, -EBADMSG, "%s does not answer SCAN as a Redis does",
+					   redis->where);
+		for (size_t i = 0; err == 0 && i < reply->element[1]->elements; i++)
+			err = key_add(redis, reply->element[1]->element[i]);
+		freeReplyObject(reply);
+	} while (err == 0 && strcmp(cursor, "0") != 0);
+	keys_unique(redis);
+	return err;
+}
+
+static int batch_read(struct redis *redis)
+{
+	const char *argv[BATCH + 1] = { "MGET" };
+	size_t n = 0;
+	int err;
+
+	freeReplyObject(redis->batch);
+	while (n < BATCH && redis->asked + n < redis->count) {
+		argv[n + 1] = redis->keys[redis->asked + n];
+		n++;
+	}
+	redis->batch = ask(redis, &err, (int)n + 1, argv, NULL);
+	if (redis->batch == NULL)
+		return err;
+	if (!is_list(redis->batch, n))
+		return foreign_fail(&redis->base, -EBADMSG, "%s does not answer MGET as a Redis does", redis->where);
+	redis->asked += n;
+	redis->at = 0;
+	return 0;
+}
+
+/* A key that went away meanwhile, or is no string, is no record. */
+static int redis_next(struct foreign *foreign, struct foreign_item *out)
+{
+	struct redis *redis = (struct redis *)foreign;
+	int err;
+
+	for (;;) {
+		const redisReply *value;
+		const char *key;
+		int kind;
+
+		if (redis->batch == NULL || redis->at == redis->batch->elements) {
+			if (redis->asked == redis->count)
+				return 1;
+			err = batch_read(redis);
+			if (err < 0)
+				return err;
+		}
+		key = redis->keys[redis->asked - redis->batch->elements + redis->at];
+		value = redis->batch->element[redis->at++];
+		kind = key_kind(key);
+		if (value->type != REDIS_REPLY_STRING || kind < 0)
+			continue;
+		out->kind = (enum foreign_kind)kind;
+		key += strlen(prefixes[kind]);
+		out->key = (struct slice){ key, strlen(key) };
+		out->value = (struct slice){ value->str, value->len };
+		return 0;
+	}
+}
+
+/* The key as Redis has it; NULL once that has been noted. */
+static char *key_spell(struct redis *redis, enum foreign_kind kind, const char *key, size_t len)
+{
+	char *spelled;
+
+	if (asprintf(&spelled, "%s%.*s", prefixes[kind], (int)len, key) >= 0)
+		return spelled;
+	foreign_fail(&redis->base, -ENOMEM, "out of memory");
+	return NULL;
+}
+
+static int redis_get(struct foreign *foreign, enum foreign_kind kind, const char *key, struct slice *out)
+{
+	struct redis *redis = (struct redis *)foreign;
+	char *spelled = key_spell(redis, kind, key, strlen(key));
+	int err = -ENOMEM;
+
+	if (redis->value != NULL)
+		freeReplyObject(redis->value);
+	redis->value = spelled == NULL ? NULL : ask_words(redis, &err, "GET", spelled, NULL);
+	free(spelled);
+	if (redis->value == NULL)
+		return err;
+	if (redis->value->type != REDIS_REPLY_STRING)
+		return 1;
+	*out = (struct slice){ redis->value->str, redis->value->len };
+	return 0;
+}
+
+static bool is_same(const redisReply *value, const struct slice *old)
+{
+	if (old == NULL)
+		return value->type == REDIS_REPLY_NIL;
+	return value->type == REDIS_REPLY_STRING && value->len == old->len &&
+	       (old->len == 0 || memcmp(value->str, old->data, old->len) == 0);
+}
+
+/* Between WATCH and EXEC: 0, or 1 if another changed the key. */
+static int swap(struct redis *redis, const char *key, struct slice value)
+{
+	const char *argv[] = { value.data == NULL ? "DEL" : "SET", key, value.data };
+	const size_t lens[] = { 3, strlen(key), value.len };
+	redisReply *reply;
+	int err = tell(redis, "MULTI", NULL, NULL);
+
+	if (err == 0) {
+		freeReplyObject(ask(redis, &err, value.data == NULL ? 2 : 3, argv, lens));
+	}
+	if (err < 0)
+		return err;
+	reply = ask_words(redis, &err, "EXEC", NULL, NULL);
+	if (reply == NULL)
+		return err;
+	err = reply->type == REDIS_REPLY_NIL ? 1 : 0;
+	if (reply->type == REDIS_REPLY_ARRAY && reply->elements == 1 && reply->element[0]->type == REDIS_REPLY_ERROR)
+		err = fail(redis, reply->element[0]);
+	freeReplyObject(reply);
+	return err;
+}
+
+static int redis_change(struct foreign *foreign, const struct foreign_item *item, const struct slice *old)
+{
+	struct redis *redis = (struct redis *)foreign;
+	char *key = key_spell(redis, item->kind, item->key.data, item->key.len);
+	redisReply *value = NULL;
+	int err;
+
+	if (key == NULL)
+		return -ENOMEM;
+	err = tell(redis, "WATCH", key, NULL);
+	if (err == 0)
+		value = ask_words(redis, &err, "GET", key, NULL);
+	if (value != NULL && is_same(value, old))
+		err = swap(redis, key, item->value);
+	else if (value != NULL)
+		err = tell(redis, "UNWATCH", NULL, NULL) < 0 ? -EIO : 1;
+	freeReplyObject(value);
+	free(key);
+	return err;
+}
+
+static void redis_close(struct foreign *foreign)
+{
+	struct redis *redis = (struct redis *)foreign;
+
+	for (size_t i = 0; i < redis->count; i++)
+		free(redis->keys[i]);
+	free(redis->keys);
+	freeReplyObject(redis->batch);
+	freeReplyObject(redis->value);
+	if (redis->context != NULL)
+		redisFree(redis->context);
+	free(redis);
+}
+
+static const struct foreign_type redis_type = {
+	.next = redis_next, .get = redis_get, .change = redis_change, .close = redis_close
+};
+
+static int login(struct redis *redis, const struct redis_uri *uri)
+{
+	char db[16];
+	int err = 0;
+
+	if (uri->password[0] != '\0')
+		err = uri->user[0] != '\0' ? tell(redis, "AUTH", uri->user, uri->password)
+					   : tell(redis, "AUTH", uri->password, NULL);
+	if (err < 0 || uri->db == 0)
+		return err;
+	snprintf(db, sizeof(db), "%d", uri->db);
+	return tell(redis, "SELECT", db, NULL);
+}
+
+static int redis_connect(struct redis *redis, const struct redis_uri *uri)
+{
+	struct timeval connect = { .tv_sec = CONNECT_SECONDS };
+	struct timeval answer = { .tv_sec = ANSWER_SECONDS };
+
+	snprintf(redis->where, sizeof(redis->where), "redis at %s port %d", uri->host, uri->port);
+	redis->context = redisConnectWithTimeout(uri->host, uri->port, connect);
+	if (redis->context == NULL || redis->context->err != 0 || redisSetTimeout(redis->context, answer) != REDIS_OK)
+		return fail(redis, NULL);
+	return login(redis, uri);
+}
+
+int redis_atlantis_open(struct foreign **out, const char *text, char error[FOREIGN_ERROR_MAX])
+{
+	struct redis *redis = calloc(1, sizeof(*redis));
+	struct redis_uri uri;
+	int err;
+
+	if (redis == NULL) {
+		snprintf(error, FOREIGN_ERROR_MAX, "out of memory");
+		return -ENOMEM;
+	}
+	redis->base.type = &redis_type;
+	err = redis_uri_parse(text, &uri, redis->base.error, sizeof(redis->base.error));
+	if (err == 0)
+		err = redis_connect(redis, &uri);
+	explicit_bzero(&uri, sizeof(uri));
+	if (err == 0)
+		err = keys_gather(redis);
+	if (err < 0) {
+		memcpy(error, redis->base.error, FOREIGN_ERROR_MAX);
+		redis_close(&redis->base);
+		return err;
+	}
+	*out = &redis->base;
+	return 0;
+}

@@ -1,0 +1,249 @@
+/*
+ * Opening a store by its URI, and what every engine has in common: clock, watches, refusing calls that cannot work.
+ */
+#include "engine.h"
+
+#include <bsd/string.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define WATCHES_MAX 64 /* a set of them is one word */
+
+struct watch {
+	struct slice prefix;
+	store_watch_fn *fn;
+	void *arg;
+};
+
+struct store {
+	const struct store_engine *engine;
+	struct engine *handle;
+	unsigned int generation; /* a child must not use what its parent opened */
+	bool readonly;
+	bool durable;
+	struct store_clock clock;
+	_Atomic size_t watch_count;
+	struct watch watches[WATCHES_MAX];
+};
+
+static const struct store_engine *const engines[] = {
+	&store_lmdb,
+};
+
+#define ENGINES (sizeof(engines) / sizeof(engines[0]))
+
+/* How often this process came out of a fork: no call asks the system for its number. */
+static _Atomic unsigned int generation;
+static pthread_once_t generation_once = PTHREAD_ONCE_INIT;
+
+static void generation_next(void)
+{
+	atomic_fetch_add_explicit(&generation, 1, memory_order_relaxed);
+}
+
+static void generation_watch(void)
+{
+	(void)pthread_atfork(NULL, NULL, generation_next);
+}
+
+int store_refuse(char *why, size_t whylen, int err, const char *format, ...)
+{
+	va_list args;
+
+	if (why != NULL && whylen != 0) {
+		va_start(args, format);
+		(void)vsnprintf(why, whylen, format, args);
+		va_end(args);
+	}
+	return err;
+}
+
+/* Length of "scheme" in "scheme:rest"; 0 if `uri` is a path. "./a:b" and "a/b:c" are paths. */
+static size_t uri_scheme(const char *uri)
+{
+	size_t len = strspn(uri, "abcdefghijklmnopqrstuvwxyz0123456789+-");
+
+	return uri[len] == ':' ? len : 0;
+}
+
+/* The engine for `uri`, and in `*where` what it is to open. NULL, with `why`, if there is none. */
+static const struct store_engine *engine_find(const char *uri, const char **where, char *why, size_t whylen)
+{
+	size_t len = uri_scheme(uri);
+	char known[128] = "";
+
+	*where = uri;
+	if (len == 0)
+		return &store_lmdb;
+	for (size_t i = 0; i < ENGINES; i++) {
+		if (strlen(engines[i]->scheme) == len && memcmp(engines[i]->scheme, uri, len) == 0) {
+			*where = uri + len + 1;
+			return engines[i];
+		}
+		(void)strlcat(known, " ", sizeof(known));
+		(void)strlcat(known, engines[i]->scheme, sizeof(known));
+	}
+	(void)store_refuse(why, whylen, -EINVAL,
+			   "store %s: no engine is called %.*s; there is:%s (write a directory of that name as ./%s)",
+			   uri, (int)len, uri, known, uri);
+	return NULL;
+}
+
+int store_open(struct store **out, const char *uri, const struct store_options *options, char *why, size_t whylen)
+{
+	static const struct store_options defaults = { .sync = STORE_SYNC_COMMIT };
+	const char *where = uri;
+
+	if (options == NULL)
+		options = &defaults;
+	if (out == NULL)
+		return store_refuse(why, whylen, -EINVAL, "nowhere to put the store");
+	*out = NULL;
+	if (options->engine == NULL && (uri == NULL || *uri == 0))
+		return store_refuse(why, whylen, -EINVAL, "no store is named: give a directory");
+	const struct store_engine *engine = options->engine != NULL ? options->engine
+								    : engine_find(uri, &where, why, whylen);
+	if (engine == NULL)
+		return -EINVAL;
+
+	struct store *store = calloc(1, sizeof(*store));
+	if (store == NULL)
+		return store_refuse(why, whylen, -ENOMEM, "out of memory");
+	int rc = engine->open(&store->handle, where, options, why, whylen);
+	if (rc < 0) {
+		free(store);
+		return rc;
+	}
+	store->engine = engine;
+	(void)pthread_once(&generation_once, generation_watch);
+	store->generation = atomic_load_explicit(&generation, memory_order_relaxed);
+	store->readonly = options->readonly;
+	store->durable = options->sync == STORE_SYNC_COMMIT;
+	if (options->clock != NULL)
+		store->clock = *options->clock;
+	*out = store;
+	return 0;
+}
+
+void store_close(struct store *store)
+{
+	if (store == NULL)
+		return;
+	store->engine->close(store->handle);
+	for (size_t i = 0; i < store->watch_count; i++)
+		free((void *)(uintptr_t)store->watches[i].prefix.data);
+	free(store);
+}
+
+/* Functions do not nest: an update inside an update would wait for itself. */
+static int store_usable(const struct store *store)
+{
+	if (atomic_load_explicit(&generation, memory_order_relaxed) != store->generation)
+		return -EINVAL;
+	return txn_running() ? -EDEADLK : 0;
+}
+
+int store_update(struct store *store, store_fn *fn, void *arg)
+{
+	int rc = store_usable(store);
+
+	if (rc < 0)
+		return rc;
+	return store->readonly ? -EROFS : store->engine->update(store->handle, store, fn, arg);
+}
+
+int store_view(struct store *store, store_fn *fn, void *arg)
+{
+	int rc = store_usable(store);
+
+	return rc < 0 ? rc : store->engine->view(store->handle, fn, arg);
+}
+
+int store_settle(struct store *store)
+{
+	int rc = store_usable(store);
+
+	if (rc < 0 || store->readonly || store->engine->settle == NULL)
+		return rc;
+	return store->engine->settle(store->handle, store);
+}
+
+int store_copy(struct store *store, const char *to)
+{
+	int rc = store_usable(store);
+
+	if (rc < 0)
+		return rc;
+	return store->engine->copy == NULL ? -ENOTSUP : store->engine->copy(store->handle, to);
+}
+
+void store_now(struct store *store, struct store_time *out)
+{
+	if (store->clock.read != NULL)
+		store->clock.read(store->clock.arg, out);
+	else
+		store->engine->now(store->handle, out);
+}
+
+bool store_shared(const struct store *store)
+{
+	return store->engine->shared;
+}
+
+bool store_durable(const struct store *store)
+{
+	return store->durable;
+}
+
+int store_watch(struct store *store, struct slice prefix, store_watch_fn *fn, void *arg)
+{
+	size_t n = atomic_load(&store->watch_count);
+
+	if (fn == NULL)
+		return -EINVAL;
+	if (n == WATCHES_MAX)
+		return -ENOSPC;
+	void *copy = malloc(prefix.len + 1);
+	if (copy == NULL)
+		return -ENOMEM;
+	if (prefix.len != 0)
+		memcpy(copy, prefix.data, prefix.len);
+	store->watches[n] = (struct watch){ .prefix = { .data = copy, .len = prefix.len }, .fn = fn, .arg = arg };
+	atomic_store(&store->watch_count, n + 1);
+	return 0;
+}
+
+uint64_t store_watchers(const struct store *store, const struct store_txn *txn)
+{
+	size_t n = atomic_load_explicit(&store->watch_count, memory_order_acquire);
+	uint64_t watchers = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (txn_touches(txn, store->watches[i].prefix))
+			watchers |= UINT64_C(1) << i;
+	}
+	return watchers;
+}
+
+void store_tell(struct store *store, uint64_t watchers)
+{
+	for (size_t i = 0; watchers != 0; i++, watchers >>= 1) {
+		if (watchers & 1)
+			store->watches[i].fn(store->watches[i].arg, store->watches[i].prefix);
+	}
+}
+
+void store_room(struct store *store, struct store_room *out)
+{
+	store->engine->room(store->handle, out);
+}
+
+void store_stats(struct store *store, struct store_stats *out)
+{
+	store->engine->stats(store->handle, out);
+}

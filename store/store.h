@@ -1,0 +1,153 @@
+/*
+ * Ordered byte keys under transactions. This folder knows engines, commits and durability; it knows nothing of locks.
+ *
+ *	store_open()                            one engine, chosen by the URI
+ *	store_update(), store_view()            from any thread, any number of times
+ *	store_close()                           once every call has returned
+ *
+ * A transaction is a function. The store calls it with a transaction handle, it reads and writes through that handle,
+ * and its return value decides: >= 0 keeps the writes, < 0 (a negative errno) drops them. An update function may be
+ * called again when the engine met a conflict or had to grow, so it must have no effect but its writes and what it
+ * leaves in its argument, which it sets anew each time. Functions do not nest: starting a transaction inside one is
+ * -EDEADLK.
+ *
+ * Errors are negative errnos; 0 is done; 1 is "not there".
+ */
+#ifndef STORE_STORE_H
+#define STORE_STORE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define STORE_KEY_MAX 510             /* longest key, in bytes; the shortest is 1 */
+#define STORE_VALUE_MAX (1024 * 1024) /* longest value */
+
+struct store;
+struct store_txn;
+struct store_engine;
+
+/* Bytes that somebody else owns. */
+struct slice {
+	const void *data;
+	size_t len;
+};
+
+enum store_sync {
+	STORE_SYNC_COMMIT, /* a transaction that returned is on disk */
+	STORE_SYNC_OFF,    /* a crash of the machine may lose the newest transactions, never others */
+};
+
+/* Nanoseconds. `steady` never steps while the store is open; `wall` is what people call the time. */
+struct store_time {
+	int64_t steady;
+	int64_t wall;
+};
+
+/* Replaces the system's clocks in tests. */
+struct store_clock {
+	void (*read)(void *arg, struct store_time *out);
+	void *arg;
+};
+
+struct store_options {
+	enum store_sync sync;
+	bool readonly;                     /* views only; needs an existing store; other processes may have it open */
+	uint64_t max_bytes;                /* the store's largest size; 0: as the disk allows */
+	const struct store_clock *clock;   /* NULL: the engine's own */
+	const struct store_engine *engine; /* NULL: by the URI's scheme. Tests bring their own (engine.h) */
+	void *engine_arg;                  /* handed to such an engine's open */
+};
+
+/* How much more fits. All figures in bytes. */
+struct store_room {
+	uint64_t used; /* size of what is stored, with what the engine keeps for reuse */
+	uint64_t free; /* what can still be written before `low` is reached; an estimate */
+	bool low;      /* refuse whatever adds more than it removes: a reserve is left for what removes */
+};
+
+#define STORE_BATCHES 8
+
+struct store_stats {
+	uint64_t updates; /* update functions that returned >= 0 */
+	uint64_t commits; /* transactions of the engine: updates / commits is the mean batch */
+	uint64_t batches
+		[STORE_BATCHES]; /* commits of at most 1, 2, 4, 8, ... updates, and of more; each in one of them */
+	uint64_t commit_time;    /* ns that all of them took, with the functions they ran */
+	uint64_t waiting;        /* updates that wait for the next commit */
+};
+
+typedef int store_fn(struct store_txn *txn, void *arg);
+typedef void store_watch_fn(void *arg, struct slice prefix);
+
+/*
+ * Opens the store at `uri`: a directory, or "scheme:rest". A missing directory is made. Must be called after the last
+ * fork. On failure returns a negative errno and writes one line for people into `why`.
+ */
+int store_open(struct store **out, const char *uri, const struct store_options *options, char *why, size_t whylen);
+
+/* Ends the store and frees it. NULL is allowed. No transaction may be running. */
+void store_close(struct store *store);
+
+/*
+ * Runs `fn` in a read-write transaction and makes its writes permanent as store_options.sync says. Concurrent callers
+ * share commits; each function still sees the writes of those before it and fails alone. Returns what `fn` returned, or
+ * the negative errno of a failed commit; then none of its writes are there.
+ */
+int store_update(struct store *store, store_fn *fn, void *arg);
+
+/* Runs `fn` on one consistent state. Never waits for updates. Returns what `fn` returned. */
+int store_view(struct store *store, store_fn *fn, void *arg);
+
+/*
+ * Brings what an engine keeps beside its main file for speed into that file, so that a copy of it has everything. What was
+ * committed is safe without this.
+ */
+int store_settle(struct store *store);
+
+/* Value of `key`: 0 or 1 (absent). The bytes stay valid until the transaction function returns. */
+int store_get(struct store_txn *txn, struct slice key, struct slice *value);
+
+/*
+ * First key >= `from` that begins with `prefix`: 0 or 1 (none). `value` may be NULL. The bytes stay valid until the
+ * transaction function returns.
+ */
+int store_next(struct store_txn *txn, struct slice from, struct slice prefix, struct slice *key, struct slice *value);
+
+/* Sets `key`; both are copied. -EINVAL for a key of a length that is not allowed, -E2BIG for such a value. */
+int store_put(struct store_txn *txn, struct slice key, struct slice value);
+
+/* Removes `key`: 0 or 1 (it was not there). */
+int store_del(struct store_txn *txn, struct slice key);
+
+/* This transaction is to be on disk before store_update() returns, whatever store_options.sync says. */
+void store_txn_sync(struct store_txn *txn);
+
+/*
+ * Writes all that is stored, as of one moment, to a new store in the directory `to`, which must be empty or not there. Others
+ * read and write meanwhile. -ENOTEMPTY, -ENOTSUP by an engine that keeps its data elsewhere.
+ */
+int store_copy(struct store *store, const char *to);
+
+/* The engine's clock. A shared engine answers with the clock its hosts have in common. */
+void store_now(struct store *store, struct store_time *out);
+
+/* True where other hosts write to the same store: then leases run on the engine's clock. */
+bool store_shared(const struct store *store);
+
+/* True if a commit is on disk when store_update() returns. */
+bool store_durable(const struct store *store);
+
+/*
+ * Calls `fn` after each commit that wrote a key below `prefix`, whoever wrote it, once a commit. `fn` runs on a thread
+ * of the store's choosing and may use the store. Watches last until store_close(); add them before the first update.
+ */
+int store_watch(struct store *store, struct slice prefix, store_watch_fn *fn, void *arg);
+
+void store_room(struct store *store, struct store_room *out);
+void store_stats(struct store *store, struct store_stats *out);
+
+/* A slice of a string, without its NUL. */
+struct slice slice_of(const char *text);
+
+#endif

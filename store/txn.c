@@ -1,0 +1,208 @@
+/*
+ * The write set of one transaction function, laid over the engine's reads. Keys and values are copied into an arena that
+ * never moves, so that what store_get() gave stays where it is while the function goes on writing.
+ */
+#include "arena.h"
+#include "engine.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ARENA_SIZE ((size_t)16 * 1024)
+#define WRITES_MIN ((size_t)32)
+
+struct store_txn {
+	const struct store_engine *engine;
+	void *view;
+	bool readonly;
+	bool sync;
+	int error; /* the first read or write that failed: nothing is kept then */
+	struct writes writes;
+	size_t capacity;
+	struct arena arena;
+};
+
+static _Thread_local bool running;
+
+bool txn_running(void)
+{
+	return running;
+}
+
+struct store_txn *txn_new(const struct store_engine *engine, bool readonly)
+{
+	struct store_txn *txn = calloc(1, sizeof(*txn));
+
+	if (txn == NULL)
+		return NULL;
+	txn->engine = engine;
+	txn->readonly = readonly;
+	if (!arena_init(&txn->arena, readonly ? 0 : ARENA_SIZE)) {
+		free(txn);
+		return NULL;
+	}
+	return txn;
+}
+
+void txn_free(struct store_txn *txn)
+{
+	if (txn == NULL)
+		return;
+	arena_free(&txn->arena);
+	free(txn->writes.list);
+	free(txn);
+}
+
+int txn_run(struct store_txn *txn, void *view, store_fn *fn, void *arg)
+{
+	arena_empty(&txn->arena);
+	txn->writes.count = 0;
+	txn->view = view;
+	txn->sync = false;
+	txn->error = 0;
+
+	running = true;
+	int rc = fn(txn, arg);
+	running = false;
+
+	return rc >= 0 && txn->error != 0 ? txn->error : rc;
+}
+
+int txn_each_write(const struct store_txn *txn, int (*each)(void *arg, const struct txn_write *write), void *arg)
+{
+	for (size_t i = 0; i < txn->writes.count; i++) {
+		int rc = each(arg, txn->writes.list[i]);
+
+		if (rc != 0)
+			return rc;
+	}
+	return 0;
+}
+
+const struct writes *txn_writes(const struct store_txn *txn)
+{
+	return &txn->writes;
+}
+
+bool txn_wants_sync(const struct store_txn *txn)
+{
+	return txn->sync;
+}
+
+void store_txn_sync(struct store_txn *txn)
+{
+	txn->sync = true;
+}
+
+bool txn_touches(const struct store_txn *txn, struct slice prefix)
+{
+	bool same;
+	size_t i = writes_find(&txn->writes, prefix, &same);
+
+	return i < txn->writes.count && slice_begins(txn->writes.list[i]->key, prefix);
+}
+
+/* Puts a write of `key` at index `at`. Its value is a removal until the caller sets it. */
+static struct txn_write *set_insert(struct store_txn *txn, size_t at, struct slice key)
+{
+	struct writes *writes = &txn->writes;
+
+	if (writes->count == txn->capacity) {
+		size_t capacity = txn->capacity == 0 ? WRITES_MIN : txn->capacity * 2;
+		struct txn_write **list = reallocarray(writes->list, capacity, sizeof(struct txn_write *));
+
+		if (list == NULL)
+			return NULL;
+		writes->list = list;
+		txn->capacity = capacity;
+	}
+	struct txn_write *write = arena_take(&txn->arena, sizeof(*write));
+	if (write == NULL || !arena_copy(&txn->arena, key, &write->key))
+		return NULL;
+	write->value = (struct slice){ .data = NULL, .len = 0 };
+	memmove(writes->list + at + 1, writes->list + at, (writes->count - at) * sizeof(struct txn_write *));
+	writes->list[at] = write;
+	writes->count++;
+	return write;
+}
+
+/* Remembers the first error, so that a function that overlooks one commits nothing. */
+static int txn_check(struct store_txn *txn, int rc)
+{
+	if (rc < 0 && txn->error == 0)
+		txn->error = rc;
+	return rc;
+}
+
+int store_get(struct store_txn *txn, struct slice key, struct slice *value)
+{
+	bool same;
+	size_t i = writes_find(&txn->writes, key, &same);
+
+	if (same) {
+		*value = txn->writes.list[i]->value;
+		return value->data == NULL;
+	}
+	if (key.len == 0 || key.len > STORE_KEY_MAX)
+		return 1;
+	return txn_check(txn, txn->engine->get(txn->view, key, value));
+}
+
+int store_put(struct store_txn *txn, struct slice key, struct slice value)
+{
+	bool same;
+
+	if (txn->readonly)
+		return -EROFS;
+	if (key.len == 0 || key.len > STORE_KEY_MAX)
+		return -EINVAL;
+	if (value.len > STORE_VALUE_MAX)
+		return -E2BIG;
+
+	size_t i = writes_find(&txn->writes, key, &same);
+	struct slice copy;
+	if (!arena_copy(&txn->arena, value, &copy))
+		return txn_check(txn, -ENOMEM);
+	struct txn_write *write = same ? txn->writes.list[i] : set_insert(txn, i, key);
+	if (write == NULL)
+		return txn_check(txn, -ENOMEM);
+	write->value = copy;
+	return 0;
+}
+
+int store_del(struct store_txn *txn, struct slice key)
+{
+	struct slice value;
+	bool same;
+
+	if (txn->readonly)
+		return -EROFS;
+	int rc = store_get(txn, key, &value);
+	if (rc != 0)
+		return rc;
+
+	size_t i = writes_find(&txn->writes, key, &same);
+	struct txn_write *write = same ? txn->writes.list[i] : set_insert(txn, i, key);
+	if (write == NULL)
+		return txn_check(txn, -ENOMEM);
+	write->value = (struct slice){ .data = NULL, .len = 0 };
+	return 0;
+}
+
+int store_next(struct store_txn *txn, struct slice from, struct slice prefix, struct slice *key, struct slice *value)
+{
+	struct txn_write found;
+
+	if (slice_compare(from, prefix) < 0)
+		from = prefix;
+	int rc = txn_check(txn, writes_next(&txn->writes, txn->engine->next, txn->view, from, &found));
+	if (rc != 0)
+		return rc;
+	if (!slice_begins(found.key, prefix))
+		return 1;
+	*key = found.key;
+	if (value != NULL)
+		*value = found.value;
+	return 0;
+}

@@ -1,0 +1,95 @@
+/*
+ * The way of an acquire and of a release through the core, again and again, for counting its instructions: the clock, the ids
+ * and the names are the same in every run, and nothing runs beside it.
+ *
+ *	bench_path DIRECTORY
+ *
+ * The store is made in DIRECTORY, which must be empty. tests/bench/check counts what is below path_acquire() and
+ * path_release(), PATH_ROUNDS of each.
+ */
+#include <err.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "core_side.h"
+
+#define PATH_LOCKS 64U
+#define PATH_ROUNDS 4U /* of all locks, after one that is not counted */
+
+static struct atlock *al;
+static struct atlock_name names[PATH_LOCKS];
+static struct atlock_caller caller;
+
+/* A microsecond passes between any two looks at it. */
+static void clock_read(void *arg, struct atlock_time *out)
+{
+	struct atlock_time *now = arg;
+
+	now->steady += 1000;
+	now->wall += 1000;
+	*out = *now;
+}
+
+static void lock_take(const struct atlock_name *name)
+{
+	struct atlock_request req = { .name = name, .caller = &caller, .exclusive = true };
+	struct atlock_grant grant;
+	struct atlock_why why;
+
+	side_check(atlock_acquire(al, &req, &grant, &why), &why);
+}
+
+static void lock_free(const struct atlock_name *name)
+{
+	struct atlock_request req = { .name = name, .caller = &caller };
+	struct atlock_why why;
+
+	side_check(atlock_release(al, &req, NULL, &why), &why);
+}
+
+__attribute__((noinline)) static void path_acquire(void)
+{
+	for (unsigned int i = 0; i < PATH_LOCKS; i++)
+		lock_take(&names[i]);
+}
+
+__attribute__((noinline)) static void path_release(void)
+{
+	for (unsigned int i = 0; i < PATH_LOCKS; i++)
+		lock_free(&names[i]);
+}
+
+int main(int argc, char **argv)
+{
+	struct atlock_time now = { .steady = ATLOCK_SECOND, .wall = 1000000000 * ATLOCK_SECOND };
+	struct atlock_options options;
+	struct atlock_setup setup = {
+		.options = &options,
+		.host = "bench-host",
+		.clock = clock_read,
+		.clock_arg = &now,
+		.manual = true,
+		.seed = 1,
+	};
+	struct atlock_why why;
+
+	if (argc != 2)
+		errx(2, "usage: bench_path DIRECTORY");
+	atlock_options_init(&options);
+	options.sync = ATLOCK_SYNC_OFF;
+	side_check(atlock_open(&al, argv[1], &setup, &why), &why);
+	side_caller(&caller, 1);
+	for (unsigned int i = 0; i < PATH_LOCKS; i++)
+		side_name(&names[i], i, "path");
+	for (unsigned int i = 0; i < PATH_LOCKS; i++) {
+		lock_take(&names[i]);
+		lock_free(&names[i]);
+	}
+	for (unsigned int round = 0; round < PATH_ROUNDS; round++) {
+		path_acquire();
+		path_release();
+	}
+	atlock_close(al);
+	printf("%u\n", PATH_ROUNDS * PATH_LOCKS);
+	return 0;
+}

@@ -1,0 +1,96 @@
+#include <err.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "probes.h"
+#include "procs.h"
+
+#define PATIENCE 120 /* seconds until all wait */
+
+static void lock_take(const char *path)
+{
+	int fd = open(path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0644);
+
+	if (fd < 0)
+		err(1, "%s", path);
+	close(fd);
+}
+
+/* A fresh store and daemon, which has done everything once. */
+static void memory_begin(enum place place)
+{
+	char *remove[] = { "rm", "-rf", (char *)mount_store(place), NULL };
+
+	if (program_run(remove, 0) != 0)
+		errx(1, "%s cannot be removed", mount_store(place));
+	mount_start(place);
+	lock_take(mount_path(place, "warm@up"));
+	if (unlink(mount_path(place, "warm@up")) != 0)
+		err(1, "%s", mount_path(place, "warm@up"));
+}
+
+static unsigned long waiters_of(const char *lock)
+{
+	char text[4096];
+	int fd = open(lock, O_RDONLY | O_CLOEXEC);
+	ssize_t len = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	const char *line;
+
+	if (len < 0)
+		err(1, "%s", lock);
+	close(fd);
+	text[len] = '\0';
+	line = strstr(text, "\nwaiters=");
+	return line == NULL ? 0 : strtoul(line + strlen("\nwaiters="), NULL, 10);
+}
+
+void probe_parked(const struct probe *probe, double *out)
+{
+	char program[PATH_MAX];
+	char wait[PATH_MAX];
+	char lock[PATH_MAX];
+	char count[16];
+	char *argv[] = { program, wait, lock, count, NULL };
+	double until = procs_clock() + PATIENCE;
+	double before;
+	pid_t waiters;
+
+	memory_begin(probe->place);
+	(void)snprintf(program, sizeof(program), "%s/mount-waiters", run.build);
+	(void)snprintf(wait, sizeof(wait), "%s", mount_path(probe->place, "../wait/custom/parked"));
+	(void)snprintf(lock, sizeof(lock), "%s", mount_path(probe->place, "parked"));
+	(void)snprintf(count, sizeof(count), "%u", run.scale->parked);
+	lock_take(mount_path(probe->place, "parked@holder"));
+	before = mount_anon(probe->place);
+	waiters = program_start(argv, "/dev/null");
+	while (waiters_of(lock) < run.scale->parked) {
+		if (procs_clock() > until || waitpid(waiters, NULL, WNOHANG) != 0)
+			errx(1, "only %lu of %u wait", waiters_of(lock), run.scale->parked);
+		usleep(20000);
+	}
+	*out = (mount_anon(probe->place) - before) / run.scale->parked;
+	kill(waiters, SIGKILL);
+	(void)waitpid(waiters, NULL, 0);
+	mount_stop(probe->place);
+}
+
+void probe_cached(const struct probe *probe, double *out)
+{
+	double before;
+	char name[64];
+
+	memory_begin(probe->place);
+	before = mount_anon(probe->place);
+	for (unsigned int i = 0; i < run.scale->files; i++) {
+		(void)snprintf(name, sizeof(name), "lock-%05u", i);
+		lock_take(mount_path(probe->place, name));
+	}
+	*out = (mount_anon(probe->place) - before) / run.scale->files;
+	mount_stop(probe->place);
+}

@@ -1,0 +1,56 @@
+/*
+ * What a process does to the store's files, recorded in memory that it shares with its parent. pwrite(), writev(),
+ * fallocate(), fdatasync() and fsync() of this program are its own, for LMDB too; the last two wait for nothing.
+ *
+ *	tape_new(directory)                     the store's files are there already
+ *	tape_start(), tape_note()               in a child: from now on, everything
+ *	tape_next()                             in the parent, once the child is gone
+ */
+#ifndef CRASH_TAPE_H
+#define CRASH_TAPE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum tape_file {
+	TAPE_DATA,
+	TAPE_LOG,
+	TAPE_FILES,
+};
+
+extern const char *const tape_names[TAPE_FILES];
+
+enum tape_kind {
+	TAPE_WRITE, /* an empty one at `at` makes the file that long */
+	TAPE_SYNC,
+	TAPE_NOTE, /* `at` is what was noted */
+};
+
+struct tape_op {
+	enum tape_kind kind;
+	enum tape_file file;
+	bool through; /* a write that was on disk when it returned */
+	bool durable; /* a note about what must not get lost */
+	uint64_t at;
+	size_t len;
+	unsigned char bytes[];
+};
+
+struct tape;
+
+/* Exits if it cannot. */
+struct tape *tape_new(const char *directory);
+void tape_free(struct tape *tape);
+
+/* Records what this process does from now on, after what was recorded before. */
+void tape_start(struct tape *tape);
+
+/* The store has answered for this number; `durable` if it promised that it stays. */
+void tape_note(uint64_t number, bool durable);
+
+/* The operation after `op`; the first one after NULL. NULL: there is none. */
+const struct tape_op *tape_next(const struct tape *tape, const struct tape_op *op);
+size_t tape_count(const struct tape *tape);
+
+#endif

@@ -1,0 +1,89 @@
+#!/bin/bash
+# config/: one file an option. Read by all, changed by administrators, checked by the table, kept, in force at once.
+. "$(dirname "$0")/lib.sh"
+
+mount_fs -o max_queue=7
+c=$MNT/config
+
+# Every option of --help is there; sizes are those of what is read.
+for option in $("$ATLOCKFS_BUILD/atlockfs" --help | sed -n 's/^  \([a-z_]*\)=.*/\1/p' | grep -vxE 'max_threads|run_as|config'); do
+	[ -f "$c/$option" ] || fail "$option is missing"
+done
+[ -f "$c/default_ttl" ] || fail "nothing is there"
+for option in $(ls "$c"); do
+	as_user atlt1 cat "$c/$option" >"$T/value"
+	expect_equal "$(stat -c %s "$c/$option")" "$(stat -c %s "$T/value")" "$option"
+	expect_equal "$(wc -l <"$T/value")" 1 "$option"
+done
+expect_equal "$(cat "$c/max_queue")" 7
+expect_equal "$(cat "$c/default_ttl")" 30m
+expect_equal "$(cat "$c/store")" "$STORE"
+
+# In force at once.
+echo 5m >"$c/default_ttl"
+expect_equal "$(cat "$c/default_ttl")" 5m
+expect_equal "$(stat -c %s "$c/default_ttl")" 3
+touch "$MNT/custom/a@x"
+expect_equal "$(field "$MNT/custom/a" ttl)" 5m
+printf 6m >>"$c/default_ttl"
+expect_equal "$(cat "$c/default_ttl")" 6m
+touch "$MNT/custom/b@x"
+expect_equal "$(field "$MNT/custom/b" ttl)" 6m
+expect_equal "$(field "$MNT/custom/a" ttl)" 5m
+
+# Truncating alone changes nothing.
+: >"$c/default_ttl"
+expect_equal "$(cat "$c/default_ttl")" 6m
+
+# A bad value changes nothing, and why says what would do.
+bad() {
+	expect_fail 'Invalid argument' bash -c 'env printf "%b" "$1" >"$2"' - "$2" "$c/$1"
+	grep -qF -- "$3" "$MNT/why" || fail "$1=$2: $(cat "$MNT/why")"
+}
+bad default_ttl soon 'durations are written'
+bad default_ttl 90 'needs a unit'
+bad default_ttl 3h 'longer than max_ttl'
+bad deadlock_policy coin 'choose one of'
+bad max_queue '\n' number
+bad max_queue '7\n8\n' 'one line'
+expect_equal "$(cat "$c/default_ttl" "$c/max_queue" "$c/deadlock_policy")" "$(printf '6m\n7\nlifo')"
+
+# Not by others, whatever they do to the file.
+expect_fail 'Operation not permitted' as_user atlt1 bash -c 'echo 7m >"$1"' - "$c/default_ttl"
+as_user atlt1 cat "$MNT/why" | grep -q 'PERMISSION_DENIED: options are changed by administrators' || fail "no reason"
+expect_fail 'Operation not permitted' as_user atlt1 bash -c 'echo 7m >>"$1"' - "$c/default_ttl"
+expect_fail 'Operation not permitted' as_user atlt1 truncate -s 0 "$c/default_ttl"
+expect_fail 'Permission denied' as_user atlt1 rm -f "$c/default_ttl"
+expect_fail 'Permission denied' as_user atlt1 touch "$c/mine"
+expect_equal "$(cat "$c/default_ttl")" 6m
+
+# There is nothing to make, remove or rename.
+expect_fail 'Operation not permitted' rm "$c/default_ttl"
+expect_fail 'Operation not permitted' bash -c '>"$1"' - "$c/defaultttl"
+grep -q 'did you mean default_ttl' "$MNT/why" || fail "$(cat "$MNT/why")"
+expect_fail 'Operation not permitted' mkdir "$c/dir"
+expect_fail 'Operation not permitted' mv "$c/default_ttl" "$c/max_ttl"
+expect_fail 'Operation not permitted' chmod 600 "$c/default_ttl"
+
+# What only a mount can set says so.
+for option in sync store; do
+	expect_fail 'Operation not permitted' bash -c 'echo off >"$1"' - "$c/$option"
+	grep -q "$option cannot change while mounted" "$MNT/why" || fail "$(cat "$MNT/why")"
+done
+
+# Kept over a remount; the command line wins there, and what is written then wins over it until the next.
+echo 8 >"$c/max_queue"
+remount_fs -o max_ttl=1h
+expect_equal "$(cat "$c/default_ttl" "$c/max_queue" "$c/max_ttl")" "$(printf '6m\n8\n1h')"
+remount_fs -o default_ttl=2m
+expect_equal "$(cat "$c/default_ttl" "$c/max_queue" "$c/max_ttl")" "$(printf '2m\n8\n2h')"
+echo 3m >"$c/default_ttl"
+kill_daemon
+mount_fs
+expect_equal "$(cat "$c/default_ttl")" 3m
+
+# What is kept and what is given must go together.
+unmount_fs
+expect_fail 'longer than max_ttl' "$ATLOCKFS_BUILD/atlockfs" --store "$STORE" -o max_ttl=1m "$MNT"
+! is_mounted || fail "mounted"
+mount_fs -o max_ttl=1m,default_ttl=1m

@@ -1,0 +1,204 @@
+# What every script of this folder begins with; see run. Given: $MNT and $STORE, not mounted yet; $T, a scratch directory that
+# everybody may write to; $SYS, the system calls of sys.c as a program; $ATLOCK, the command line. The script is a session of its
+# own.
+# shellcheck shell=bash
+set -eEu -o pipefail
+
+DAEMON=
+MOUNTS=0
+: "${TIME_FACTOR:=1}" "${ROUNDS:=}"
+
+trap 'echo "${BASH_SOURCE[0]##*/}:$LINENO: failed: $BASH_COMMAND" >&2' ERR
+trap 'finish $?' EXIT
+
+# Ends the script. In a subshell it ends that one, and with it, by set -e, mostly the script.
+fail() {
+	local i
+	echo "$(for ((i = ${#FUNCNAME[@]} - 1; i > 0; i--)); do printf '%s:%s: ' "${BASH_SOURCE[i]##*/}" "${BASH_LINENO[i - 1]}"; done)$*" >&2
+	trap - ERR
+	exit 1
+}
+
+skip() {
+	echo "$*"
+	exit 77
+}
+
+# --- The mount ---
+
+is_mounted() {
+	grep -qF " $MNT fuse.atlockfs " /proc/self/mounts
+}
+
+daemon_alive() {
+	[ -n "$DAEMON" ] && kill -0 "$DAEMON" 2>/dev/null && [ "$(ps -o stat= -p "$DAEMON")" != Z ]
+}
+
+# A process that nobody waits for may stay as a zombie: that is gone, too.
+is_gone() {
+	case $(ps -o stat= -p "$1") in
+	'' | Z*) ;;
+	*) return 1 ;;
+	esac
+}
+
+# Mounts $STORE on $MNT with these options of atlockfs, and returns when it answers. $DAEMON is the daemon's pid. It runs in the
+# foreground in a session of its own so that its exit status and what it says are seen: `wait` for pids, never for all jobs.
+mount_fs() {
+	[ -z "$DAEMON" ] || fail "mounted already"
+	MOUNTS=$((MOUNTS + 1))
+	setsid "$ATLOCKFS_BUILD/atlockfs" -f --store "$STORE" "$@" "$MNT" \
+		>"${T%/*}/daemon$MOUNTS.log" 2>&1 </dev/null &
+	DAEMON=$!
+	wait_until '! daemon_alive || { is_mounted && [ -e "$MNT/README" ]; }' 30
+	daemon_alive || fail "the daemon did not start"
+}
+
+# The daemon's end, with status 0.
+daemon_wait() {
+	local status=0 pid=$DAEMON
+	DAEMON=
+	wait_until "! [ -e /proc/$pid ] || [ \"\$(ps -o stat= -p $pid)\" = Z ]" 30 || fail "the daemon did not end"
+	wait "$pid" || status=$?
+	[ "$status" -eq 0 ] || fail "the daemon ended with status $status"
+}
+
+unmount_fs() {
+	daemon_alive || fail "the daemon is gone"
+	fusermount3 -u "$MNT" || fail "cannot unmount"
+	daemon_wait
+	! is_mounted || fail "still mounted"
+}
+
+remount_fs() {
+	unmount_fs
+	mount_fs "$@"
+}
+
+# Kills the daemon and leaves its dead mount.
+crash_daemon() {
+	local pid=$DAEMON
+	DAEMON=
+	kill -KILL "$pid"
+	wait "$pid" 2>/dev/null || true
+}
+
+kill_daemon() {
+	crash_daemon
+	fusermount3 -uz "$MNT"
+}
+
+# shellcheck disable=SC2317 # from a trap
+finish() {
+	local status=$1 job
+	trap - ERR EXIT
+	set +e
+	for job in $(jobs -rp); do
+		[ "$job" = "$DAEMON" ] || { kill -KILL "$job" && wait "$job"; } 2>/dev/null
+	done
+	if [ "$status" -eq 0 ] && [ -n "$DAEMON" ]; then
+		ls "$MNT" >/dev/null || fail "the mount is dead"
+		unmount_fs
+	elif [ -n "$DAEMON" ]; then
+		kill -KILL "$DAEMON" 2>/dev/null
+		wait "$DAEMON" 2>/dev/null
+		fusermount3 -uz "$MNT" 2>/dev/null
+	fi
+	exit "$status"
+}
+
+# --- Who asks ---
+
+# Runs a command as another user (atlt1, atlt2) in this session.
+as_user() {
+	local user=$1
+	shift
+	setpriv --reuid="$user" --regid="$user" --init-groups "$@"
+}
+
+# Runs a command in a new session, which makes it another holder.
+in_session() {
+	setsid -w "$@"
+}
+
+# Runs a command on a terminal; standard input is what to do there: see terminal.py.
+on_terminal() {
+	python3 "$(dirname "$0")/terminal.py" "$@"
+}
+
+# Starts a shell in a session of its own that lives as long as the script, so that it stays the same holder from one command
+# to the next: session_start a; session a touch "$f". As another user: session a as_user atlt1 touch "$f".
+declare -A SESSION_IN SESSION_STATUS
+session_start() {
+	local file=$T/.session-$1 in status
+	mkfifo "$file.in" "$file.status"
+	# Opened for both ways and kept open, a fifo neither waits for its other end nor loses what is written before that is there.
+	exec {in}<>"$file.in" {status}<>"$file.status"
+	SESSION_IN[$1]=$in
+	SESSION_STATUS[$1]=$status
+	setsid bash -c "$(declare -f as_user); while read -r line; do eval \"\$line\"; done" \
+		<&"$in" 9>&"$status" >>"$file.out" 2>>"$file.err" &
+}
+
+# Runs one command there: its output, what it says and its status are as if it ran here.
+session() {
+	local name=$1 file=$T/.session-$1 status
+	shift
+	truncate -s 0 "$file.out" "$file.err"
+	printf '%s </dev/null; echo $? >&9\n' "$(printf '%q ' "$@")" >&"${SESSION_IN[$name]}"
+	read -r -u "${SESSION_STATUS[$name]}" status || fail "no answer (read ended with status $?) from: $*"
+	cat "$file.out"
+	cat "$file.err" >&2
+	return "$status"
+}
+
+# --- What is expected ---
+
+expect_ok() {
+	local status=0 err=$T/.err.$BASHPID
+	"$@" 2>"$err" || status=$?
+	[ "$status" -eq 0 ] || fail "status $status from: $* : $(cat "$err")"
+}
+
+# The command exits non-zero and says this on stderr: expect_fail 'File exists' sh -c 'set -C; > f'
+expect_fail() {
+	local text=$1 status=0 err=$T/.err.$BASHPID
+	shift
+	"$@" >/dev/null 2>"$err" || status=$?
+	[ "$status" -ne 0 ] || fail "succeeded: $*"
+	grep -qF -- "$text" "$err" || fail "not \"$text\" (status $status) from: $* : $(cat "$err")"
+}
+
+# The command exits with this status; what it says is in $T/out and $T/err: expect_status 64 "$ATLOCK" nonsense
+expect_status() {
+	local want=$1 status=0
+	shift
+	"$@" >"$T/out" 2>"$T/err" || status=$?
+	[ "$status" -eq "$want" ] || fail "status $status instead of $want from: $* : $(cat "$T/err")"
+}
+
+# A row of system calls of sys.c fails with this errno: expect_errno EEXIST open "$f" wronly,creat,excl
+expect_errno() {
+	local errno=$1 text
+	shift
+	! text=$("$SYS" "$@" 2>&1 >/dev/null) || fail "succeeded: $*"
+	[ "${text##* }" = "$errno" ] || fail "$text instead of $errno from: $*"
+}
+
+expect_equal() {
+	[ "$1" = "$2" ] || fail "${3:-}${3:+: }\"$1\" instead of \"$2\""
+}
+
+# One line of a lock: field "$f" owner
+field() {
+	sed -n "s/^$2=//p" "$1"
+}
+
+# Polls until a condition, a piece of shell, is true; fails after so many seconds (10).
+wait_until() {
+	local end=$((SECONDS + ${2:-10} * TIME_FACTOR))
+	until eval "$1"; do
+		[ "$SECONDS" -le "$end" ] || fail "not within ${2:-10} s: $1"
+		sleep 0.02
+	done
+}

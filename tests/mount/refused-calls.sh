@@ -1,0 +1,47 @@
+#!/bin/bash
+# What a lock file system has not: hard links, symbolic links, special files, renames. EPERM, and why says so; nothing changes.
+. "$(dirname "$0")/lib.sh"
+mount_fs
+
+expect_ok mkdir "$MNT/custom/dir"
+ws=$MNT/repos/a/b/-/c/-
+expect_ok touch "$ws/lock" "$MNT/custom/lock" "$MNT/global/lock"
+before=$(cat "$ws/lock" "$MNT/custom/lock" "$MNT/global/lock")
+refused() {
+	expect_errno EPERM "$@"
+	grep -q '^PERMISSION_DENIED: ' "$MNT/why" || fail "$* : $(cat "$MNT/why")"
+}
+for dir in "$ws" "$MNT/custom" "$MNT/global"; do
+	refused link "$dir/lock" "$dir/other"
+	refused symlink lock "$dir/other"
+	refused mknod "$dir/other" fifo
+	refused mknod "$dir/other" socket
+	refused mknod "$dir/other" file
+	refused rename "$dir/lock" "$dir/other"
+	refused rename "$dir/lock" "$dir/other" noreplace
+	refused rename "$dir/lock" "$MNT/custom/dir/lock"
+	! [ -e "$dir/other" ] || fail "$dir/other is there"
+done
+refused rename "$MNT/custom/dir" "$MNT/custom/other"
+refused rename "$MNT/custom/lock" "$MNT/global/lock"
+refused rename "$MNT/custom/lock" "$MNT/global/lock" exchange
+expect_errno EXDEV rename "$MNT/custom/lock" "$T/lock"
+echo x >"$T/x"
+expect_errno EXDEV rename "$T/x" "$MNT/custom/x"
+expect_errno EXDEV link "$MNT/custom/lock" "$T/lock"
+expect_equal "$(cat "$ws/lock" "$MNT/custom/lock" "$MNT/global/lock")" "$before"
+[ -d "$MNT/custom/dir" ] || fail "the directory is gone"
+
+# Files without a name, room set aside, files in memory: none of that makes a lock.
+expect_fail '' "$SYS" open "$MNT/custom" wronly,tmpfile
+expect_fail '' "$SYS" open "$MNT/custom/lock" rdwr + fallocate 100
+expect_equal "$(ls "$MNT/custom")" $'dir\nlock'
+expect_equal "$(cat "$ws/lock" "$MNT/custom/lock" "$MNT/global/lock")" "$before"
+
+# The files of the root are the daemon's.
+for file in README health why locks.jsonl; do
+	expect_fail '' bash -c ': > "$1"' sh "$MNT/$file"
+	expect_errno EPERM unlink "$MNT/$file"
+	expect_fail '' chmod 666 "$MNT/$file"
+	expect_fail '' touch "$MNT/$file"
+done

@@ -1,0 +1,39 @@
+#!/bin/bash
+# timeout: 240
+# 5,000 callers wait for one lock: the daemon has no thread for each, is quick for others meanwhile, and serves all of them
+# in order.
+. "$(dirname "$0")/lib.sh"
+mount_fs -o max_queue=100000,queue_timeout=1h
+
+count=$((${ROUNDS:-1000} * 5))
+lock=$MNT/custom/x
+queue=$MNT/queue/custom/x
+anonymous() {
+	sed -n 's/^RssAnon:[ \t]*\([0-9]*\) kB/\1/p' "/proc/$DAEMON/status"
+}
+
+expect_ok touch "$lock@holder"
+before=$(anonymous)
+"$ATLOCKFS_BUILD/mount-waiters" "$MNT/wait/custom/x" "$lock" $count >"$T/served" &
+waiters=$!
+wait_until '[ "$(field "$lock" waiters)" -eq $count ]' 100
+threads=$(find "/proc/$DAEMON/task" -mindepth 1 -maxdepth 1 | wc -l)
+[ "$threads" -le 48 ] || fail "$threads threads for $count waiters"
+grown=$(($(anonymous) - before))
+echo "$threads threads, $grown kB for $count waiters"
+[ "$TIME_FACTOR" -ne 1 ] || [ $grown -lt $((count * 8 + 40000)) ] || fail "$grown kB for $count waiters"
+
+# Others do not notice.
+start=${EPOCHREALTIME/./}
+expect_ok touch "$MNT/custom/y@a"
+expect_ok rm "$MNT/custom/y@a"
+took=$(((${EPOCHREALTIME/./} - start) / 1000))
+[ $took -lt $((1000 * TIME_FACTOR)) ] || fail "$took ms for another lock"
+
+# shellcheck disable=SC2012 # the order of ls is what this is about
+ls "$queue" | sed 's/.*@w//' >"$T/order"
+expect_equal "$(wc -l <"$T/order")" $count
+expect_ok rm "$lock@holder"
+expect_ok wait $waiters
+cmp "$T/order" "$T/served" || fail "served in another order than listed"
+[ ! -e "$lock" ] || fail "still held"

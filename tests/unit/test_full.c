@@ -1,0 +1,134 @@
+/*
+ * A store without room: what adds is refused with a clear text, what removes goes on, and afterwards everything works
+ * again.
+ */
+#include "stage.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define MIB ((uint64_t)1024 * 1024)
+#define MANY 100000
+#define TEXT_MAX 64
+
+static int setup(void **state)
+{
+	struct stage *s;
+
+	(void)stage_setup_live(state);
+	s = *state;
+	stage_close(s);
+	s->store_max_bytes = 2 * MIB;
+	stage_open(s);
+	return 0;
+}
+
+static const char *lock_of(size_t i, char out[TEXT_MAX])
+{
+	(void)snprintf(out, TEXT_MAX, "repos/acme/infra/-/modules/%zu/-/w", i);
+	return out;
+}
+
+/* Takes locks until one is refused; returns how many were taken. */
+static size_t fill(struct stage *s)
+{
+	char lock[TEXT_MAX];
+	size_t i = 0;
+	int rc = 0;
+
+	while (i < MANY && (rc = stage_acquire(s, lock_of(i, lock), "alice@1", 0)) == 0)
+		i++;
+	assert_int_equal(rc, -EDQUOT);
+	assert_int_equal(s->why.code, ATLOCK_QUOTA);
+	assert_non_null(strstr(s->why.text, "no room"));
+	return i;
+}
+
+static void releases_go_on_and_then_acquires_work_again(void **state)
+{
+	struct stage *s = *state;
+	struct atlock_status status;
+	char lock[TEXT_MAX];
+
+	for (int round = 0; round < 3; round++) {
+		size_t n = fill(s);
+
+		assert_true(n > 100);
+		assert_int_equal(atlock_status(s->al, &status), 0);
+		assert_true(status.store_low);
+		assert_int_equal(status.held, n);
+		for (size_t i = 0; i < n; i++)
+			assert_int_equal(stage_release(s, lock_of(i, lock), "alice@1"), 0);
+		assert_int_equal(atlock_status(s->al, &status), 0);
+		assert_int_equal(status.held, 0);
+		assert_false(status.store_low);
+		assert_int_equal(atlock_check(s->al, stderr), 0);
+	}
+}
+
+static void whatever_adds_is_refused_alike(void **state)
+{
+	struct stage *s = *state;
+	struct atlock_caller alice = stage_caller("alice@1");
+	struct atlock_grant grant;
+	char lock[TEXT_MAX];
+
+	(void)fill(s);
+	assert_int_equal(stage_enqueue(s, lock_of(0, lock), "bob@1", ATLOCK_NORMAL, NULL), -EDQUOT);
+	assert_int_equal(s->why.code, ATLOCK_QUOTA);
+	assert_int_equal(stage_wait(s, lock_of(0, lock), "bob@1", ATLOCK_NORMAL, stage_told(s), NULL), -EDQUOT);
+	assert_int_equal(stage_wait(s, "global/free", "bob@1", ATLOCK_NORMAL, stage_told(s), NULL), -EDQUOT);
+	assert_int_equal(atlock_acquire_all(s->al, stage_ask(s, "global/free", "alice@1"), 1, &grant, NULL, &s->why),
+			 -EDQUOT);
+	assert_int_equal(atlock_dir_make(s->al, 0, "d", &alice, 0755, 0, NULL, &s->why), -EDQUOT);
+	assert_string_equal(stage_holder(s, "global/free"), "free");
+}
+
+/* What one has can still be kept, and handed on. */
+static void holders_go_on(void **state)
+{
+	struct stage *s = *state;
+	struct told *told = stage_told(s);
+
+	assert_int_equal(stage_acquire(s, "global/a", "alice@1", 0), 0);
+	assert_int_equal(stage_wait(s, "global/a", "bob@1", ATLOCK_NORMAL, told, NULL), 1);
+	(void)fill(s);
+	assert_int_equal(stage_acquire(s, "global/a", "alice@1", 0), 1);
+	assert_int_equal(stage_renew(s, "global/a", "alice@1", 0), 0);
+	assert_int_equal(stage_transfer(s, "global/a", "alice@1", "carol@1"), 0);
+	assert_int_equal(stage_release(s, "global/a", "carol@1"), 0);
+	assert_int_equal(told_await(told), 0);
+	assert_string_equal(stage_holder(s, "global/a"), "bob@1");
+}
+
+static void full_store_can_be_opened_again(void **state)
+{
+	struct stage *s = *state;
+	char lock[TEXT_MAX];
+	size_t n = fill(s);
+
+	stage_reopen(s);
+	assert_int_equal(stage_acquire(s, "global/more", "alice@1", 0), -EDQUOT);
+	for (size_t i = 0; i < n; i++)
+		assert_int_equal(stage_release(s, lock_of(i, lock), "alice@1"), 0);
+	assert_int_equal(stage_acquire(s, "global/more", "alice@1", 0), 0);
+}
+
+#define FULL(test) cmocka_unit_test_setup_teardown(test, setup, stage_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		FULL(releases_go_on_and_then_acquires_work_again),
+		FULL(whatever_adds_is_refused_alike),
+		FULL(holders_go_on),
+		FULL(full_store_can_be_opened_again),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,152 @@
+/* How much one user may have and ask for. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "stage.h"
+
+static void refused(struct stage *s, int rc, int err, enum atlock_code code, const char *option)
+{
+	assert_int_equal(rc, err);
+	assert_int_equal(s->why.code, code);
+	if (strstr(s->why.text, option) == NULL)
+		fail_msg("not \"%s\": %s", option, s->why.text);
+}
+
+static void locks_of_a_user_are_counted_whatever_the_who(void **state)
+{
+	struct stage *s = *state;
+
+	stage_configure(s, "max_locks_per_user", "2");
+	assert_int_equal(stage_acquire(s, "global/a", "bob@1", 0), 0);
+	assert_int_equal(stage_acquire(s, "global/b", "bob@2", 0), 0);
+	refused(s, stage_acquire(s, "global/c", "bob@3", 0), -EDQUOT, ATLOCK_QUOTA, "2 locks");
+	assert_non_null(strstr(s->why.text, "max_locks_per_user"));
+	assert_int_equal(stage_acquire(s, "global/a", "bob@1", 60), 1);
+	/* Others, with a name that begins like his, and administrators are not concerned. */
+	assert_int_equal(stage_acquire(s, "global/c", "bobby@1", 0), 0);
+	for (int i = 0; i < 4; i++) {
+		char lock[32];
+
+		snprintf(lock, sizeof(lock), "global/root%d", i);
+		assert_int_equal(stage_acquire(s, lock, "root@1", 0), 0);
+	}
+	assert_int_equal(stage_release(s, "global/a", "bob@1"), 0);
+	assert_int_equal(stage_acquire(s, "global/d", "bob@3", 0), 0);
+}
+
+static void what_is_waited_for_counts_as_held(void **state)
+{
+	struct stage *s = *state;
+	uint64_t ticket;
+
+	stage_configure(s, "max_locks_per_user", "2");
+	assert_int_equal(stage_acquire(s, "global/a", "alice@1", 0), 0);
+	assert_int_equal(stage_acquire(s, "global/b", "bob@1", 0), 0);
+	assert_int_equal(stage_enqueue(s, "global/a", "bob@1", ATLOCK_NORMAL, &ticket), 0);
+	refused(s, stage_acquire(s, "global/c", "bob@1", 0), -EDQUOT, ATLOCK_QUOTA, "max_locks_per_user");
+	assert_int_equal(stage_release(s, "global/a", "alice@1"), 0);
+	assert_string_equal(stage_holder(s, "global/a"), "bob@1 pending");
+	refused(s, stage_acquire(s, "global/c", "bob@1", 0), -EDQUOT, ATLOCK_QUOTA, "max_locks_per_user");
+}
+
+static void lock_is_not_given_to_who_has_enough(void **state)
+{
+	struct stage *s = *state;
+
+	stage_configure(s, "max_locks_per_user", "1");
+	assert_int_equal(stage_acquire(s, "global/a", "alice@1", 0), 0);
+	assert_int_equal(stage_acquire(s, "global/b", "bob@1", 0), 0);
+	refused(s, stage_transfer(s, "global/a", "alice@1", "bob@1"), -EDQUOT, ATLOCK_QUOTA, "bob holds");
+	assert_int_equal(stage_transfer(s, "global/a", "alice@1", "alice@2"), 0);
+	assert_string_equal(stage_holder(s, "global/a"), "alice@2");
+}
+
+static void waits_of_a_user_are_counted(void **state)
+{
+	struct stage *s = *state;
+	struct told *told = stage_told(s);
+	uint64_t ticket;
+
+	stage_configure(s, "max_waiters_per_user", "2");
+	assert_int_equal(stage_acquire(s, "global/a", "alice@1", 0), 0);
+	assert_int_equal(stage_acquire(s, "global/b", "alice@1", 0), 0);
+	assert_int_equal(stage_enqueue(s, "global/a", "bob@1", ATLOCK_NORMAL, &ticket), 0);
+	assert_int_equal(stage_wait(s, "global/b", "bob@2", ATLOCK_NORMAL, told, NULL), 1);
+	refused(s, stage_enqueue(s, "global/a", "bob@3", ATLOCK_NORMAL, NULL), -EDQUOT, ATLOCK_QUOTA,
+		"max_waiters_per_user");
+	assert_int_equal(stage_enqueue(s, "global/a", "carol@3", ATLOCK_NORMAL, NULL), 0);
+	assert_int_equal(stage_enqueue(s, "global/a", "root@3", ATLOCK_NORMAL, NULL), 0);
+	assert_int_equal(atlock_cancel(s->al, stage_ask(s, "global/a", "bob@1"), ticket, &s->why), 0);
+	assert_int_equal(stage_enqueue(s, "global/a", "bob@3", ATLOCK_NORMAL, NULL), 0);
+}
+
+static void calls_above_the_rate_are_refused_until_time_passes(void **state)
+{
+	struct stage *s = *state;
+	char lock[32];
+
+	stage_configure(s, "rate_limit", "4");
+	for (int i = 0; i < 4; i++) {
+		snprintf(lock, sizeof(lock), "global/l%d", i);
+		assert_int_equal(stage_acquire(s, lock, "bob@1", 0), 0);
+	}
+	refused(s, stage_acquire(s, "global/x", "bob@2", 0), -EAGAIN, ATLOCK_RATE_LIMIT, "rate_limit");
+	refused(s, stage_renew(s, "global/l0", "bob@1", 60), -EAGAIN, ATLOCK_RATE_LIMIT, "4 calls");
+	refused(s, stage_enqueue(s, "global/x", "bob@1", ATLOCK_NORMAL, NULL), -EAGAIN, ATLOCK_RATE_LIMIT, "bob");
+	/* Giving back is free; so are others and administrators. */
+	for (int i = 0; i < 4; i++) {
+		snprintf(lock, sizeof(lock), "global/l%d", i);
+		assert_int_equal(stage_release(s, lock, "bob@1"), 0);
+		assert_int_equal(stage_acquire(s, lock, "root@1", 0), 0);
+		assert_int_equal(stage_acquire(s, lock, "root@1", 60), 1);
+	}
+	assert_int_equal(stage_acquire(s, "global/x", "carol@1", 0), 0);
+	stage_advance_ns(s, ATLOCK_SECOND / 4);
+	assert_int_equal(stage_acquire(s, "global/y", "bob@1", 0), 0);
+	refused(s, stage_acquire(s, "global/z", "bob@1", 0), -EAGAIN, ATLOCK_RATE_LIMIT, "rate_limit");
+	stage_advance(s, 100);
+	for (int i = 0; i < 4; i++)
+		assert_int_equal(stage_acquire(s, "global/y", "bob@1", 0), 1);
+	refused(s, stage_acquire(s, "global/y", "bob@1", 0), -EAGAIN, ATLOCK_RATE_LIMIT, "rate_limit");
+}
+
+static void directories_are_counted(void **state)
+{
+	struct stage *s = *state;
+	struct atlock_caller bob = stage_caller("bob@1");
+	struct atlock_caller root = stage_caller("root@1");
+	struct atlock_dir a;
+
+	stage_configure(s, "max_dirs", "2");
+	assert_int_equal(atlock_dir_make(s->al, 0, "a", &bob, 0755, 1, &a, &s->why), 0);
+	assert_int_equal(atlock_dir_make(s->al, a.id, "b", &bob, 0755, 1, NULL, &s->why), 0);
+	refused(s, atlock_dir_make(s->al, 0, "c", &bob, 0755, 1, NULL, &s->why), -EDQUOT, ATLOCK_QUOTA, "max_dirs");
+	assert_int_equal(atlock_dir_make(s->al, 0, "d", &root, 0755, 1, NULL, &s->why), 0);
+	assert_int_equal(atlock_dir_remove(s->al, 0, "d", &s->why), 0);
+	assert_int_equal(atlock_dir_remove(s->al, a.id, "b", &s->why), 0);
+	stage_reopen(s);
+	assert_int_equal(atlock_dir_make(s->al, 0, "c", &bob, 0755, 1, NULL, &s->why), 0);
+	refused(s, atlock_dir_make(s->al, 0, "e", &bob, 0755, 1, NULL, &s->why), -EDQUOT, ATLOCK_QUOTA,
+		"2 directories");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		STAGED(locks_of_a_user_are_counted_whatever_the_who),
+		STAGED(what_is_waited_for_counts_as_held),
+		STAGED(lock_is_not_given_to_who_has_enough),
+		STAGED(waits_of_a_user_are_counted),
+		STAGED(calls_above_the_rate_are_refused_until_time_passes),
+		STAGED(directories_are_counted),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

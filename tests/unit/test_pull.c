@@ -1,0 +1,527 @@
+/* Pull requests: names, statuses by head commit, texts, closing, and what a check of the store finds. */
+#include "stage.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <bsd/string.h>
+#include <cmocka.h>
+
+#include "record.h"
+#include "text.h"
+
+static struct atlock_pull_name pull_named(const char *path)
+{
+	struct atlock_pull_name pull;
+
+	assert_int_equal(atlock_pull_parse(path, &pull, NULL), 0);
+	return pull;
+}
+
+#define PULL "pulls/github.com/acme/infra/-/5"
+
+static int pull_write(struct stage *s, const char *as, enum atlock_pull_text what, const char *text)
+{
+	struct atlock_pull_name pull = pull_named(PULL);
+	struct atlock_caller caller = stage_caller(as);
+
+	return atlock_pull_write(s->al, &caller, &pull, what, text, strlen(text), false, &s->why);
+}
+
+static int project_set(struct stage *s, const char *path, const char *word)
+{
+	struct atlock_pull_name pull = pull_named(PULL);
+	struct atlock_caller caller = stage_caller("alice@1");
+	struct atlock_name project;
+
+	assert_int_equal(atlock_project_parse(&pull, path, &project, NULL), 0);
+	return atlock_project_set(s->al, &caller, &pull, &project, word, strlen(word), &s->why);
+}
+
+static void pull_is(struct stage *s, enum atlock_pull_text what, const char *expected)
+{
+	struct atlock_pull_name pull = pull_named(PULL);
+	char *text;
+	size_t len;
+
+	assert_int_equal(atlock_pull_read(s->al, &pull, what, &text, &len, &s->why), 0);
+	assert_string_equal(text, expected);
+	assert_int_equal(len, strlen(expected));
+	free(text);
+}
+
+static void names_have_one_spelling(void **state)
+{
+	static const struct {
+		const char *path;
+		int ret;
+	} cases[] = {
+		{ "pulls", 1 },
+		{ "pulls/github.com", 1 },
+		{ "pulls/github.com/acme", 1 },
+		{ "pulls/github.com/acme/-", 1 },
+		{ "pulls/github.com/acme/-/1", 0 },
+		{ "pulls/github.com:8443/a/b/c/d/-/18446", 0 },
+		{ "pulls/h/%2D/-/1", 0 },
+		{ "pulls/-", -EINVAL },
+		{ "pulls/h/-", -EINVAL },
+		{ "pulls/h/-/1", -EINVAL },
+		{ "pulls/h/r/-/0", -EINVAL },
+		{ "pulls/h/r/-/01", -EINVAL },
+		{ "pulls/h/r/-/1/x", -EINVAL },
+		{ "pulls/h/r/-/-", -EINVAL },
+		{ "pulls/h/a%2Fb/-/1", -EINVAL },
+		{ "pulls/h/%41/-/1", -EINVAL },
+		{ "pullsx/h", -EINVAL },
+		{ "repos/a/-/1", -EINVAL },
+	};
+	struct atlock_pull_name pull;
+	struct atlock_why why;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		if (atlock_pull_parse(cases[i].path, &pull, &why) != cases[i].ret)
+			fail_msg("%s: %d", cases[i].path, atlock_pull_parse(cases[i].path, &pull, &why));
+	assert_int_equal(atlock_pull_parse(NULL, &pull, &why), -EINVAL);
+	assert_int_equal(atlock_pull_parse("pulls", NULL, &why), -EINVAL);
+}
+
+static void names_come_apart_and_together(void **state)
+{
+	struct atlock_pull pull = { .host = "a%b", .repo = "My Org/-/x%y", .num = 7 };
+	struct atlock_pull_name name;
+	struct atlock_pull back;
+	char path[ATLOCK_PATH_MAX];
+
+	(void)state;
+	assert_int_equal(atlock_pull_join(&pull, &name, NULL), 0);
+	assert_int_equal(atlock_pull_print(&name, path, sizeof(path)), 0);
+	assert_string_equal(path, "pulls/a%25b/My Org/%2D/x%25y/-/7");
+	assert_int_equal(atlock_pull_print(&name, path, 5), -ERANGE);
+	assert_int_equal(atlock_pull_split(&name, &back), 0);
+	assert_string_equal(back.host, pull.host);
+	assert_string_equal(back.repo, pull.repo);
+	assert_int_equal(back.num, 7);
+	pull.num = 0;
+	assert_int_equal(atlock_pull_join(&pull, &name, NULL), -EINVAL);
+	pull = (struct atlock_pull){ .host = "", .repo = "r", .num = 1 };
+	assert_int_equal(atlock_pull_join(&pull, &name, NULL), -EINVAL);
+	pull = (struct atlock_pull){ .host = "h", .repo = "a//b", .num = 1 };
+	assert_int_equal(atlock_pull_join(&pull, &name, NULL), -EINVAL);
+	pull = (struct atlock_pull){ .host = "a/b", .repo = "r", .num = 1 };
+	assert_int_equal(atlock_pull_join(&pull, &name, NULL), 0);
+	assert_int_equal(atlock_pull_split(&name, &back), 0);
+}
+
+static void statuses_have_words(void **state)
+{
+	enum atlock_project_status status;
+
+	(void)state;
+	for (unsigned int i = 0; i < ATLOCK_PROJECT_STATUSES; i++) {
+		assert_int_equal(
+			atlock_project_status_parse(atlock_project_status_name((enum atlock_project_status)i), &status),
+			0);
+		assert_int_equal(status, i);
+	}
+	assert_string_equal(atlock_project_status_name(ATLOCK_PROJECT_STATUSES), "unknown");
+	assert_int_equal(atlock_project_status_parse("Planned", &status), -EINVAL);
+	assert_int_equal(atlock_project_status_parse(NULL, &status), -EINVAL);
+}
+
+static void results_of_the_same_commit_are_merged(void **state)
+{
+	struct stage *s = *state;
+	uint64_t before;
+
+	pull_is(s, ATLOCK_PULL_PROJECTS, "");
+	assert_int_equal(
+		pull_write(s, "alice@1", ATLOCK_PULL_PROJECTS, "head=aa\nb\tw\t\tplanned\na\tw\tp\tapplied\t[1]\n"), 0);
+	pull_is(s, ATLOCK_PULL_PROJECTS, "head=aa\na\tw\tp\tapplied\t[1]\nb\tw\t\tplanned\n");
+	(void)stage_events(s);
+	before = stage_commits(s);
+	/* Without a head it is about the one that is known; a policy status stays until it is given again. */
+	assert_int_equal(
+		pull_write(s, "bob@1", ATLOCK_PULL_PROJECTS, "b\tw\t\tapplied\na\tw\tp\tplanned\n.\tw\t\tplanned\n"),
+		0);
+	assert_int_equal(stage_commits(s), before + 1);
+	assert_string_equal(stage_events(s), "pull_status pull_status pull_status");
+	pull_is(s, ATLOCK_PULL_PROJECTS, "head=aa\n.\tw\t\tplanned\na\tw\tp\tplanned\t[1]\nb\tw\t\tapplied\n");
+	assert_int_equal(pull_write(s, "bob@1", ATLOCK_PULL_PROJECTS, "head=aa\na\tw\tp\tplanned\t\n"), 0);
+	pull_is(s, ATLOCK_PULL_PROJECTS, "head=aa\n.\tw\t\tplanned\na\tw\tp\tplanned\nb\tw\t\tapplied\n");
+	/* What changes nothing is no event. */
+	(void)stage_events(s);
+	assert_int_equal(pull_write(s, "bob@1", ATLOCK_PULL_PROJECTS, "a\tw\tp\tplanned\n"), 0);
+	assert_string_equal(stage_events(s), "");
+}
+
+static void another_commit_forgets_what_is_not_about_it(void **state)
+{
+	struct stage *s = *state;
+
+	assert_int_equal(pull_write(s, "alice@1", ATLOCK_PULL_PROJECTS, "head=aa\na\tw\t\tplanned\nb\tw\t\tplanned\n"),
+			 0);
+	(void)stage_events(s);
+	assert_int_equal(pull_write(s, "alice@1", ATLOCK_PULL_PROJECTS, "head=bb\nb\tw\t\tapplied\n"), 0);
+	assert_string_equal(stage_events(s), "pull_changed pull_status");
+	pull_is(s, ATLOCK_PULL_PROJECTS, "head=bb\nb\tw\t\tapplied\n");
+	assert_int_equal(pull_write(s, "alice@1", ATLOCK_PULL_HEAD, "bb\n"), 0);
+	pull_is(s, ATLOCK_PULL_PROJECTS, "head=bb\nb\tw\t\tapplied\n");
+	assert_int_equal(pull_write(s, "alice@1", ATLOCK_PULL_HEAD, "cc"), 0);
+	pull_is(s, ATLOCK_PULL_PROJECTS, "head=cc\n");
+	pull_is(s, ATLOCK_PULL_HEAD, "cc\n");
+}
+
+static void a_bad_line_changes_nothing(void **state)
+{
+	static const struct {
+		const char *text;
+		int ret;
+		const char *why;
+	} cases[] = {
+		{ "a\tw\t\tplanned\nb\tw\t\twrong\n", -EINVAL,
+		  "line 2: \"wrong\" is no status: write one of plan_errored" },
+		{ "a\tw\tplanned\n", -EINVAL, "line 1: not four" },
+		{ "a\tw\t\tplanned\t\t\n", -EINVAL, "line 1: not four" },
+		{ "\n\na\tw\n", -EINVAL, "line 3: not four" },
+		{ "a\t\t\tplanned\n", -EINVAL, "line 1: " },
+		{ "a//b\tw\t\tplanned\n", -EINVAL, "line 1: " },
+		{ "../b\tw\t\tplanned\n", -EINVAL, "line 1: " },
+		{ "a\tw%\t\tplanned\n", -EINVAL, "line 1: a column" },
+		{ "a\tw\t\tplanned\r\n", -EINVAL, "line 1: a control byte" },
+		{ "head=a b\n", -EINVAL, "line 1: a head commit" },
+	};
+	struct stage *s = *state;
+
+	assert_int_equal(pull_write(s, "alice@1", ATLOCK_PULL_PROJECTS, "head=aa\nz\tw\t\tplanned\n"), 0);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		uint64_t before = stage_commits(s);
+
+		assert_int_equal(pull_write(s, "alice@1", ATLOCK_PULL_PROJECTS, cases[i].text), cases[i].ret);
+		assert_non_null(strstr(s->why.text, cases[i].why));
+		assert_int_equal(stage_commits(s), before);
+	}
+}
+
+/* A lock may have that name, but with the host in front there is no room for it. */
+static void a_long_host_leaves_less_room_for_projects(void **state)
+{
+	char path[ATLOCK_PATH_MAX] = "pulls/";
+	struct atlock_pull_name pull;
+	struct atlock_name project;
+	struct atlock_why why;
+
+	(void)state;
+	memset(path + 6, 'h', 240);
+	(void)strlcpy(path + 246, "/r/-/1", sizeof(path) - 246);
+	pull = pull_named(path);
+	memset(path, 'd', 400);
+	path[200] = '/';
+	(void)strlcpy(path + 400, "/-/w", sizeof(path) - 400);
+	assert_int_equal(atlock_project_parse(&pull, path, &project, &why), -ENAMETOOLONG);
+	assert_non_null(strstr(why.text, "142 bytes too long"));
+	assert_int_equal(atlock_project_parse(&pull, path + 142, &project, &why), 0);
+}
+
+static void a_project_has_one_of_eight_words(void **state)
+{
+	struct stage *s = *state;
+	struct atlock_pull_name pull = pull_named(PULL);
+	enum atlock_project_status status;
+	struct atlock_name project;
+	struct atlock_caller alice = stage_caller("alice@1");
+
+	assert_int_equal(atlock_project_parse(&pull, "m/vpc/-/prod:x", &project, NULL), 0);
+	assert_int_equal(atlock_project_get(s->al, &pull, &project, &status), 1);
+	assert_int_equal(project_set(s, "m/vpc/-/prod:x", " applied \n"), 0);
+	assert_int_equal(atlock_project_get(s->al, &pull, &project, &status), 0);
+	assert_int_equal(status, ATLOCK_APPLIED);
+	assert_int_equal(project_set(s, "m/vpc/-/prod:x", "done"), -EINVAL);
+	assert_non_null(strstr(s->why.text, "policy_check_passed"));
+	assert_int_equal(project_set(s, "m/vpc/-/prod:x", ""), -EINVAL);
+	assert_int_equal(atlock_project_drop(s->al, &alice, &pull, &project, &s->why), 0);
+	assert_int_equal(atlock_project_drop(s->al, &alice, &pull, &project, &s->why), 1);
+	assert_int_equal(atlock_project_get(s->al, &pull, &project, &status), 1);
+	/* A lock of another repository is no project of this one. */
+	project = stage_name("repos/acme/infra2/-/m/-/w");
+	assert_int_equal(atlock_project_get(s->al, &pull, &project, &status), -EINVAL);
+	assert_int_equal(atlock_project_set(s->al, &alice, &pull, &project, "planned", 7, &s->why), -EINVAL);
+	assert_int_equal(atlock_project_parse(&pull, "m/vpc/-", &project, NULL), 1);
+	assert_int_equal(atlock_project_parse(&pull, "", &project, NULL), 1);
+	assert_int_equal(atlock_project_parse(&pull, "m/-/w@x", &project, NULL), -EINVAL);
+}
+
+static int child_add(void *arg, const char *component, bool directory)
+{
+	(void)strlcat(arg, component, 256);
+	(void)strlcat(arg, directory ? "/ " : " ", 256);
+	return 0;
+}
+
+static void directories_list_what_is_there(void **state)
+{
+	struct stage *s = *state;
+	struct atlock_pull_name pull = pull_named(PULL);
+	char text[256] = "";
+
+	assert_int_equal(project_set(s, "m/vpc/-/prod:x", "planned"), 0);
+	assert_int_equal(project_set(s, "m/dns/-/prod", "planned"), 0);
+	assert_int_equal(project_set(s, "-/prod", "planned"), 0);
+	assert_int_equal(atlock_pull_children(s->al, "pulls", child_add, text), 0);
+	assert_int_equal(atlock_pull_children(s->al, "pulls/github.com", child_add, text), 0);
+	assert_int_equal(atlock_pull_children(s->al, "pulls/github.com/acme/infra/-", child_add, text), 0);
+	assert_int_equal(atlock_pull_children(s->al, "pulls/github", child_add, text), 0);
+	assert_string_equal(text, "github.com/ acme/ 5 ");
+	assert_int_equal(atlock_pull_children(s->al, PULL, child_add, text), -ENOTDIR);
+	text[0] = '\0';
+	assert_int_equal(atlock_project_children(s->al, &pull, "", child_add, text), 0);
+	assert_int_equal(atlock_project_children(s->al, &pull, "m", child_add, text), 0);
+	assert_int_equal(atlock_project_children(s->al, &pull, "m/vpc/-", child_add, text), 0);
+	assert_int_equal(atlock_project_children(s->al, &pull, "-", child_add, text), 0);
+	assert_string_equal(text, "-/ m/ dns/ vpc/ prod:x prod ");
+	assert_int_equal(atlock_project_children(s->al, &pull, "-/prod", child_add, text), -ENOTDIR);
+}
+
+static void meta_is_kept_without_secrets(void **state)
+{
+	struct stage *s = *state;
+	struct atlock_pull_name pull = pull_named(PULL);
+	struct atlock_caller alice = stage_caller("alice@1");
+
+	assert_int_equal(pull_write(s, "alice@1", ATLOCK_PULL_META,
+				    "url=https://u:p@ss@h/x?a=https://t@i/\nstate=open\nttl=x\n"),
+			 0);
+	pull_is(s, ATLOCK_PULL_META, "url=https://h/x?a=https://i/\nstate=open\nttl=x\n");
+	assert_int_equal(pull_write(s, "alice@1", ATLOCK_PULL_META, "state=closed\nauthor=bob\n"), 0);
+	pull_is(s, ATLOCK_PULL_META, "url=https://h/x?a=https://i/\nstate=closed\nttl=x\nauthor=bob\n");
+	assert_int_equal(atlock_pull_write(s->al, &alice, &pull, ATLOCK_PULL_META, "a=b", 3, true, &s->why), 0);
+	pull_is(s, ATLOCK_PULL_META, "a=b\n");
+	assert_int_equal(pull_write(s, "alice@1", ATLOCK_PULL_META, "9=b\n"), -EINVAL);
+	assert_int_equal(atlock_pull_clear(s->al, &alice, &pull, ATLOCK_PULL_META, &s->why), 0);
+	pull_is(s, ATLOCK_PULL_META, "");
+	assert_int_equal(atlock_pull_clear(s->al, &alice, &pull, ATLOCK_PULL_SUMMARY, &s->why), -EPERM);
+	assert_int_equal(pull_write(s, "alice@1", ATLOCK_PULL_SUMMARY, "x"), -EPERM);
+}
+
+static void userinfo_is_taken_out_of_urls(void **state)
+{
+	static const struct {
+		const char *text;
+		const char *left;
+	} cases[] = {
+		{ "https://a:b@h/p", "https://h/p" },
+		{ "https://h/p@v1", "https://h/p@v1" },
+		{ "ssh://git@h", "ssh://h" },
+		{ "a@b", "a@b" },
+		{ "x://@h x://y@h", "x://h x://h" },
+		{ "https://a@b@h", "https://h" },
+		{ "\"https://t@h\",\"@\"", "\"https://h\",\"@\"" },
+		{ "://", "://" },
+		{ "://@", "://" },
+		{ "", "" },
+	};
+	char text[64];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		(void)strlcpy(text, cases[i].text, sizeof(text));
+		text[text_strip_userinfo(text, strlen(text))] = '\0';
+		assert_string_equal(text, cases[i].left);
+	}
+}
+
+static void summary_counts(void **state)
+{
+	struct stage *s = *state;
+
+	pull_is(s, ATLOCK_PULL_SUMMARY,
+		"pull=5\nhost=github.com\nrepo=acme/infra\nhead=\nupdated_at=never\nlocks=0\nprojects=0\nplan_errored=0\n"
+		"planned=0\nplanned_no_changes=0\napply_errored=0\napplied=0\nplan_discarded=0\npolicy_check_errored=0\n"
+		"policy_check_passed=0\n");
+	assert_int_equal(pull_write(s, "a@1", ATLOCK_PULL_META, "url=u\n"), 0);
+	assert_int_equal(pull_write(s, "a@1", ATLOCK_PULL_PROJECTS, "head=aa\na\tw\t\tapplied\nb\tw\t\tapplied\n"), 0);
+	assert_int_equal(stage_acquire(s, "repos/acme/infra/-/a/-/w", "alice@pr:5", 0), 0);
+	assert_int_equal(stage_acquire(s, "repos/acme/infra/-/b/-/w", "bob@pr:5", 0), 0);
+	assert_int_equal(stage_acquire(s, "repos/acme/infra-2/-/b/-/w", "bob@pr:5", 0), 0);
+	assert_int_equal(stage_acquire(s, "repos/acme/infra/-/c/-/w", "bob@pr:55", 0), 0);
+	struct atlock_pull_name pull = pull_named(PULL);
+	char *text;
+	size_t len;
+
+	assert_int_equal(atlock_pull_read(s->al, &pull, ATLOCK_PULL_SUMMARY, &text, &len, &s->why), 0);
+	assert_non_null(strstr(text, "\nhead=aa\nurl=u\nupdated_at=2"));
+	assert_non_null(strstr(text, "\nlocks=2\nprojects=2\nplan_errored=0\nplanned=0\nplanned_no_changes=0\n"
+				     "apply_errored=0\napplied=2\n"));
+	free(text);
+}
+
+static void closing_is_one_transaction_with_an_event_each(void **state)
+{
+	struct stage *s = *state;
+	struct atlock_pull_name pull = pull_named(PULL);
+	struct atlock_caller alice = stage_caller("alice@1");
+	size_t released = 99;
+	uint64_t before;
+
+	assert_int_equal(stage_acquire(s, "repos/acme/infra/-/a/-/w", "alice@pr:5", 0), 0);
+	assert_int_equal(stage_acquire(s, "repos/acme/infra/-/b/-/w", "alice@pr:5", 0), 0);
+	assert_int_equal(stage_acquire(s, "repos/acme/infra/-/c/-/w", "bob@1", 60), 0);
+	assert_int_equal(stage_acquire(s, "repos/acme/infra-x/-/a/-/w", "alice@pr:5", 0), 0);
+	assert_int_equal(stage_acquire(s, "repos/acme/infra/-/d/-/w", "alice@pr:55", 0), 0);
+	assert_int_equal(stage_enqueue(s, "repos/acme/infra/-/c/-/w", "alice@pr:5", ATLOCK_NORMAL, NULL), 0);
+	assert_int_equal(stage_enqueue(s, "repos/acme/infra/-/a/-/w", "bob@2", ATLOCK_NORMAL, NULL), 0);
+	assert_int_equal(pull_write(s, "alice@1", ATLOCK_PULL_PROJECTS, "head=aa\na\tw\t\tapplied\nb\tw\t\tapplied\n"),
+			 0);
+	assert_int_equal(pull_write(s, "alice@1", ATLOCK_PULL_META, "url=u\n"), 0);
+	(void)stage_events(s);
+	before = stage_commits(s);
+	assert_int_equal(atlock_pull_close(s->al, &alice, &pull, &released, &s->why), 0);
+	assert_int_equal(stage_commits(s), before + 1);
+	assert_int_equal(released, 2);
+	assert_string_equal(stage_events(s), "cancelled released granted released pull_closed");
+	assert_string_equal(stage_holder(s, "repos/acme/infra/-/a/-/w"), "bob@2 pending");
+	assert_string_equal(stage_holder(s, "repos/acme/infra/-/b/-/w"), "free");
+	assert_string_equal(stage_queue(s, "repos/acme/infra/-/c/-/w"), "");
+	assert_string_equal(stage_holder(s, "repos/acme/infra-x/-/a/-/w"), "alice@pr:5");
+	assert_string_equal(stage_holder(s, "repos/acme/infra/-/d/-/w"), "alice@pr:55");
+	pull_is(s, ATLOCK_PULL_PROJECTS, "");
+	pull_is(s, ATLOCK_PULL_META, "");
+	/* Once more: there is nothing to close, and nothing to tell. */
+	assert_int_equal(atlock_pull_close(s->al, &alice, &pull, &released, &s->why), 0);
+	assert_int_equal(released, 0);
+	assert_string_equal(stage_events(s), "");
+}
+
+static void nobody_closes_over_anothers_locks(void **state)
+{
+	struct stage *s = *state;
+	struct atlock_pull_name pull = pull_named(PULL);
+	struct atlock_caller alice = stage_caller("alice@1");
+	struct atlock_caller root = stage_caller("root@1");
+	size_t released = 0;
+	uint64_t before;
+
+	assert_int_equal(stage_acquire(s, "repos/acme/infra/-/a/-/w", "alice@pr:5", 0), 0);
+	assert_int_equal(stage_acquire(s, "repos/acme/infra/-/b/-/w", "bob@pr:5", 0), 0);
+	assert_int_equal(pull_write(s, "alice@1", ATLOCK_PULL_HEAD, "aa"), 0);
+	before = stage_commits(s);
+	assert_int_equal(atlock_pull_close(s->al, &alice, &pull, &released, &s->why), -EPERM);
+	assert_int_equal(s->why.code, ATLOCK_PERMISSION_DENIED);
+	assert_non_null(strstr(s->why.text, "b/-/w is held by bob@pr:5"));
+	assert_int_equal(stage_commits(s), before);
+	assert_string_equal(stage_holder(s, "repos/acme/infra/-/a/-/w"), "alice@pr:5");
+	pull_is(s, ATLOCK_PULL_HEAD, "aa\n");
+	assert_int_equal(atlock_pull_close(s->al, &root, &pull, &released, &s->why), 0);
+	assert_int_equal(released, 2);
+	/* A place in a queue is somebody's, too. */
+	assert_int_equal(stage_acquire(s, "repos/acme/infra/-/a/-/w", "alice@1", 60), 0);
+	assert_int_equal(stage_enqueue(s, "repos/acme/infra/-/a/-/w", "bob@pr:5", ATLOCK_NORMAL, NULL), 0);
+	assert_int_equal(atlock_pull_close(s->al, &alice, &pull, &released, &s->why), -EPERM);
+	assert_string_equal(stage_queue(s, "repos/acme/infra/-/a/-/w"), "bob@pr:5");
+}
+
+static void all_is_there_after_a_restart(void **state)
+{
+	struct stage *s = *state;
+
+	assert_int_equal(pull_write(s, "alice@1", ATLOCK_PULL_PROJECTS, "head=aa\na\tw\t\tapplied\n"), 0);
+	assert_int_equal(pull_write(s, "alice@1", ATLOCK_PULL_META, "url=u\n"), 0);
+	stage_reopen(s);
+	pull_is(s, ATLOCK_PULL_PROJECTS, "head=aa\na\tw\t\tapplied\n");
+	pull_is(s, ATLOCK_PULL_META, "url=u\n");
+}
+
+static void a_check_finds_what_does_not_agree(void **state)
+{
+	static const char pull[] = "pgithub.com/acme/infra/-/5";
+	struct stage *s = *state;
+	struct record_key project = record_key_project(slice_of(pull + 1), slice_of("b/-/w"));
+	struct record_key orphan = record_key_project(slice_of("h/r/-/1"), slice_of("b/-/w"));
+	struct record_project record = { .status = ATLOCK_PLANNED };
+	unsigned char buf[RECORD_MAX];
+	int len = record_encode(RECORD_PROJECT, &record, buf);
+
+	s->damaged = true;
+	assert_int_equal(pull_write(s, "alice@1", ATLOCK_PULL_PROJECTS, "head=aa\na\tw\t\tapplied\n"), 0);
+	assert_int_equal(atlock_check(s->al, NULL), 0);
+	stage_put(s, record_key_slice(&project), (struct slice){ buf, (size_t)len });
+	assert_int_equal(atlock_check(s->al, NULL), 1); /* one more than are counted */
+	stage_put(s, record_key_slice(&orphan), (struct slice){ buf, (size_t)len });
+	assert_int_equal(atlock_check(s->al, NULL), 2);
+	stage_put(s, slice_of("Ph/r/-/1"), slice_of("a=b\n"));
+	assert_int_equal(atlock_check(s->al, NULL), 3);
+	stage_put(s, slice_of(pull), slice_of("x"));
+	assert_int_equal(atlock_check(s->al, NULL), 5); /* the record itself, and two projects of it */
+	pull_write(s, "alice@1", ATLOCK_PULL_HEAD, "bb");
+	assert_int_equal(s->why.code, ATLOCK_BACKEND_ERROR);
+}
+
+static void a_pull_request_has_only_so_many_projects(void **state)
+{
+	struct stage *s = *state;
+	char *text = malloc(1 << 20);
+	size_t len = 0;
+
+	for (int i = 0; i <= 4096; i++)
+		len += (size_t)snprintf(text + len, (1 << 20) - len, "%d\tw\t\tplanned\n", i);
+	assert_int_equal(pull_write(s, "alice@1", ATLOCK_PULL_PROJECTS, text), -EDQUOT);
+	assert_non_null(strstr(s->why.text, "line 4097"));
+	*strstr(text, "4096\tw") = '\0';
+	assert_int_equal(pull_write(s, "alice@1", ATLOCK_PULL_PROJECTS, text), 0);
+	assert_int_equal(project_set(s, "one-more/-/w", "planned"), -EDQUOT);
+	assert_int_equal(project_set(s, "7/-/w", "applied"), 0);
+	free(text);
+}
+
+static void nothing_is_asked_of_nobody(void **state)
+{
+	struct stage *s = *state;
+	struct atlock_pull_name pull = pull_named(PULL);
+	struct atlock_pull_name none = { .num = 0 };
+	struct atlock_caller alice = stage_caller("alice@1");
+	struct atlock_caller bad = { .uid = 1 };
+	char *text;
+	size_t len;
+
+	assert_int_equal(atlock_pull_write(NULL, &alice, &pull, ATLOCK_PULL_HEAD, "a", 1, false, NULL), -EINVAL);
+	assert_int_equal(atlock_pull_write(s->al, &bad, &pull, ATLOCK_PULL_HEAD, "a", 1, false, NULL), -EINVAL);
+	assert_int_equal(atlock_pull_write(s->al, &alice, &none, ATLOCK_PULL_HEAD, "a", 1, false, NULL), -EINVAL);
+	assert_int_equal(atlock_pull_write(s->al, &alice, NULL, ATLOCK_PULL_HEAD, "a", 1, false, NULL), -EINVAL);
+	assert_int_equal(atlock_pull_close(s->al, &alice, &none, NULL, NULL), -EINVAL);
+	assert_int_equal(atlock_pull_close(s->al, NULL, &pull, NULL, NULL), -EINVAL);
+	assert_int_equal(atlock_pull_read(s->al, &none, ATLOCK_PULL_HEAD, &text, &len, &s->why), -EINVAL);
+	assert_int_equal(atlock_pull_read(s->al, &pull, (enum atlock_pull_text)9, &text, &len, &s->why), -EINVAL);
+	assert_int_equal(atlock_pull_locks(s->al, &none, NULL, NULL), -EINVAL);
+	assert_int_equal(atlock_pull_locks(s->al, &pull, NULL, NULL), -EINVAL);
+	assert_int_equal(atlock_pull_lock(s->al, &pull, NULL, NULL), -EINVAL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(names_have_one_spelling),
+		cmocka_unit_test(names_come_apart_and_together),
+		cmocka_unit_test(statuses_have_words),
+		cmocka_unit_test(a_long_host_leaves_less_room_for_projects),
+		cmocka_unit_test(userinfo_is_taken_out_of_urls),
+		STAGED(results_of_the_same_commit_are_merged),
+		STAGED(another_commit_forgets_what_is_not_about_it),
+
+		STAGED(a_bad_line_changes_nothing),
+		STAGED(a_project_has_one_of_eight_words),
+		STAGED(directories_list_what_is_there),
+		STAGED(meta_is_kept_without_secrets),
+		STAGED(summary_counts),
+		STAGED(closing_is_one_transaction_with_an_event_each),
+		STAGED(nobody_closes_over_anothers_locks),
+		STAGED(all_is_there_after_a_restart),
+		STAGED(a_check_finds_what_does_not_agree),
+		STAGED(a_pull_request_has_only_so_many_projects),
+		STAGED(nothing_is_asked_of_nobody),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,183 @@
+/*
+ * Refusals in the event log: each is there with its code and who asked for what, up to so many a second; all are counted, and
+ * none costs its caller a commit.
+ */
+#include "stage.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define LOCK "global/a"
+
+static char log_text[4096];
+
+static int log_add(void *arg, const struct atlock_event *event)
+{
+	struct stage *s = arg;
+	size_t used = strlen(log_text);
+
+	(void)snprintf(log_text + used, sizeof(log_text) - used, "%s(%s) %s %s@%s by %s: %s, %ju skipped\n",
+		       atlock_event_name(event->type), atlock_code_name(event->code), event->lock, event->owner,
+		       event->who, event->actor, event->new, (uintmax_t)event->skipped);
+	s->seen = event->seq;
+	return 0;
+}
+
+/* What was written since this was asked last. */
+static void log_is(struct stage *s, const char *expected)
+{
+	log_text[0] = '\0';
+	assert_int_equal(atlock_events(s->al, s->seen + 1, log_add, s), 0);
+	assert_string_equal(log_text, expected);
+}
+
+/* How many were refused with this code, as the metrics have it. */
+static unsigned long counted(struct stage *s, const char *code)
+{
+	char line[128];
+	size_t len;
+	char *text = atlock_metrics_text(s->al, &len);
+
+	assert_non_null(text);
+	(void)snprintf(line, sizeof(line), "\natlockfs_refusals_total{code=\"%s\"} ", code);
+	const char *at = strstr(text, line);
+	assert_non_null(at);
+	unsigned long count = strtoul(at + strlen(line), NULL, 10);
+	free(text);
+	return count;
+}
+
+static void refusals_are_written_later_and_together(void **state)
+{
+	struct stage *s = *state;
+	uint64_t commits;
+
+	assert_int_equal(stage_acquire(s, LOCK, "alice@1", 60), 0);
+	(void)stage_events(s);
+	commits = stage_commits(s);
+	assert_int_equal(stage_acquire(s, LOCK, "bob@2", 60), -EACCES);
+	assert_int_equal(stage_release(s, LOCK, "bob@2"), -EACCES);
+	assert_int_equal(stage_renew(s, "global/b", "bob@2", 60), -ENOENT);
+	struct atlock_caller carol = stage_caller("carol@3");
+	struct atlock_name name = stage_name(LOCK);
+	assert_int_equal(atlock_holds(s->al, &name, &carol, NULL, &s->why), -EACCES);
+	assert_int_equal(stage_commits(s), commits);
+	log_is(s, "");
+	assert_int_equal(atlock_run_refused(s->al), 4);
+	assert_int_equal(stage_commits(s), commits + 1);
+	log_is(s, "refused(LOCK_EXISTS) global/a bob@2 by bob: acquire, 0 skipped\n"
+		  "refused(PERMISSION_DENIED) global/a bob@2 by bob: release, 0 skipped\n"
+		  "refused(LOCK_NOT_FOUND) global/b bob@2 by bob: renew, 0 skipped\n"
+		  "refused(LOCK_EXISTS) global/a carol@3 by carol: , 0 skipped\n");
+	assert_int_equal(atlock_run_refused(s->al), 0);
+	assert_int_equal(stage_commits(s), commits + 1);
+	assert_int_equal(counted(s, "LOCK_EXISTS"), 2);
+}
+
+static void more_than_so_many_a_second_are_only_counted(void **state)
+{
+	struct stage *s = *state;
+
+	stage_configure(s, "events_refused", "2");
+	assert_int_equal(stage_acquire(s, LOCK, "alice@1", 60), 0);
+	(void)stage_events(s);
+	for (int i = 0; i < 500; i++)
+		assert_int_equal(stage_acquire(s, LOCK, "bob@2", 60), -EACCES);
+	assert_int_equal(atlock_run_refused(s->al), 2);
+	assert_int_equal(stage_acquire(s, LOCK, "bob@2", 60), -EACCES);
+	assert_int_equal(atlock_run_refused(s->al), 0);
+	stage_advance(s, 1);
+	assert_int_equal(stage_acquire(s, LOCK, "bob@2", 60), -EACCES);
+	assert_int_equal(atlock_run_refused(s->al), 1);
+	log_is(s, "refused(LOCK_EXISTS) global/a bob@2 by bob: acquire, 0 skipped\n"
+		  "refused(LOCK_EXISTS) global/a bob@2 by bob: acquire, 0 skipped\n"
+		  "refused(LOCK_EXISTS) global/a bob@2 by bob: acquire, 499 skipped\n");
+	assert_int_equal(counted(s, "LOCK_EXISTS"), 502);
+	stage_configure(s, "events_refused", "0");
+	stage_advance(s, 1);
+	assert_int_equal(stage_acquire(s, LOCK, "bob@2", 60), -EACCES);
+	assert_int_equal(atlock_run_refused(s->al), 0);
+	assert_int_equal(counted(s, "LOCK_EXISTS"), 503);
+}
+
+/* What could not be written is counted as skipped, and the log goes on. */
+static void refusals_that_could_not_be_written_are_counted(void **state)
+{
+	struct stage *s = *state;
+
+	assert_int_equal(stage_acquire(s, LOCK, "alice@1", 60), 0);
+	(void)stage_events(s);
+	assert_int_equal(stage_acquire(s, LOCK, "bob@2", 60), -EACCES);
+	assert_int_equal(stage_acquire(s, LOCK, "bob@2", 60), -EACCES);
+	*mem_world_faults(s->world) = (struct mem_faults){ .rerun_percent = 100, .fail_in = 1, .fail_error = EIO };
+	assert_int_equal(atlock_run_refused(s->al), -EIO);
+	assert_int_equal(stage_acquire(s, LOCK, "bob@2", 60), -EACCES);
+	assert_int_equal(atlock_run_refused(s->al), 1);
+	log_is(s, "refused(LOCK_EXISTS) global/a bob@2 by bob: acquire, 2 skipped\n");
+}
+
+/* The victim of a deadlock has an event of its own; a store that fails is no refusal. */
+static void what_is_no_refusal_is_not_written(void **state)
+{
+	struct stage *s = *state;
+
+	assert_int_equal(stage_acquire(s, "global/a", "alice@1", 0), 0);
+	assert_int_equal(stage_acquire(s, "global/b", "bob@2", 0), 0);
+	assert_int_equal(stage_enqueue(s, "global/b", "alice@1", ATLOCK_NORMAL, NULL), 0);
+	(void)stage_events(s);
+	assert_int_equal(stage_enqueue(s, "global/a", "bob@2", ATLOCK_NORMAL, NULL), -EDEADLK);
+	assert_int_equal(atlock_run_refused(s->al), 0);
+	assert_non_null(strstr(stage_events(s), "deadlock"));
+	*mem_world_faults(s->world) = (struct mem_faults){ .rerun_percent = 100, .fail_in = 1, .fail_error = EIO };
+	assert_int_equal(stage_release(s, "global/a", "alice@1"), -EIO);
+	assert_int_equal(atlock_run_refused(s->al), 0);
+}
+
+static void refusals_decided_elsewhere_are_written_once(void **state)
+{
+	struct stage *s = *state;
+	struct atlock_caller bob = stage_caller("bob@2");
+	struct atlock_why why = { .code = ATLOCK_PERMISSION_DENIED, .text = "no" };
+
+	atlock_refused(s->al, &bob, &why);
+	atlock_refused(s->al, &bob, &why);
+	why = (struct atlock_why){ .code = ATLOCK_OK };
+	atlock_refused(s->al, &bob, &why);
+	atlock_refused(NULL, &bob, &why);
+	atlock_refused(s->al, NULL, &why);
+	assert_int_equal(atlock_run_refused(s->al), 1);
+	log_is(s, "refused(PERMISSION_DENIED)  bob@ by bob: , 0 skipped\n");
+	assert_int_equal(atlock_run_refused(NULL), -EINVAL);
+}
+
+/* The manager's own thread writes them, and what is left at the end. */
+static void refusals_are_written_by_themselves(void **state)
+{
+	struct stage *s = *state;
+
+	assert_int_equal(stage_acquire(s, LOCK, "alice@1", 60), 0);
+	(void)stage_events(s);
+	assert_int_equal(stage_acquire(s, LOCK, "bob@2", 60), -EACCES);
+	stage_reopen(s);
+	assert_string_equal(stage_events(s), "refused closed opened");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		STAGED(refusals_are_written_later_and_together),
+		STAGED(more_than_so_many_a_second_are_only_counted),
+		STAGED(refusals_that_could_not_be_written_are_counted),
+		STAGED(what_is_no_refusal_is_not_written),
+		STAGED(refusals_decided_elsewhere_are_written_once),
+		STAGED_LIVE(refusals_are_written_by_themselves),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

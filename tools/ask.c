@@ -1,0 +1,37 @@
+#include "ask.h"
+
+#include <getopt.h>
+#include <stdio.h>
+
+int ask_duration(const struct tool *tool, const char *name, bool never, int64_t *out)
+{
+	if (atlock_duration_parse(optarg, never, out) == 0 && *out > 0)
+		return -1;
+	return tool_usage(tool, "--%s is a duration such as 10m, not \"%s\"", name, optarg);
+}
+
+int ask_option(struct tool *tool, struct ask *ask, int option)
+{
+	enum atlock_priority priority;
+	int64_t ttl;
+
+	switch (option) {
+	case 'w': return ask_duration(tool, "wait", true, &ask->wait);
+	case 't': ask->ttl = optarg; return ask_duration(tool, "ttl", true, &ttl);
+	case 'p':
+		ask->priority = optarg;
+		if (atlock_priority_parse(optarg, &priority) == 0)
+			return -1;
+		return tool_usage(tool, "--priority is low, normal, high or critical, not \"%s\"", optarg);
+	default: return tool_option(tool, option);
+	}
+}
+
+void ask_text(const struct ask *ask, const char *more, char *out, size_t len)
+{
+	bool ttl = ask->ttl != NULL;
+	bool priority = ask->priority != NULL;
+
+	(void)snprintf(out, len, "%s%s%s%s%s%s%s", ttl ? "ttl=" : "", ttl ? ask->ttl : "", ttl ? "\n" : "",
+		       priority ? "priority=" : "", priority ? ask->priority : "", priority ? "\n" : "", more);
+}

@@ -1,0 +1,362 @@
+/* The program: finds the command in the table, and tells what there is. */
+#include <errno.h>
+#include <getopt.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <atlock.h>
+
+#include "command.h"
+#include "nearest.h"
+
+#define NEAR 2 /* letters a word may be off and still be suggested */
+
+static int cmd_help(struct tool *tool, int argc, char **argv);
+
+#define FOREIGN_OPTIONS                                                                               \
+	"  --older               of a Bolt file whose newest state is damaged, take the one before\n" \
+	"  --status-before-0.25  plan statuses are numbered as before Atlantis 0.25\n"
+
+static const struct command commands[] = {
+	{ "audit", "verify [--anchor N:HASH] [--store DIR|FILE...] | show [OPTION...] [FILE...]",
+	  "check or search the log of events",
+	  "verify finds any event that was changed, removed or moved, and names the first. Prints the last:\n"
+	  "  -a, --anchor N:HASH  what it once printed; that event must still be there\n"
+	  "  -S, --store DIR      of a store instead of the mount or files; it is only read\n"
+	  "\n"
+	  "show prints time, type, lock, holder, who did it and with what, with tabs between them:\n"
+	  "  -l, --lock LOCK      about this lock; with a slash at the end, below there\n"
+	  "  -u, --user USER      about what this user holds or does\n"
+	  "  -s, --since TIME     2026-11-16T05:11:02Z, 2026-11-16, or 2h for two hours ago\n"
+	  "  -e, --until TIME     the same\n"
+	  "  -t, --type TYPE      acquired, released, refused, ...; atlockfs(5) has them all\n"
+	  "  -j, --json           the lines as they are\n"
+	  "\n"
+	  "Both take files that were copied from events/, or - for standard input.\n",
+	  cmd_audit },
+	{ "backup", "--store DIR [--key-file FILE] TO", "copy a store while it is in use",
+	  "  -S, --store DIR      the store: the directory that atlockfs was given\n"
+	  "      --key-file FILE  the key of a store that is encrypted\n"
+	  "\n"
+	  "TO is a new or empty directory. The copy is of one moment, compact, and checked.\n",
+	  cmd_backup },
+	{ "completion", "bash|zsh|fish", "print what a shell needs to complete the words of this program",
+	  "Installed with the program. For this shell alone: source <(atlock completion bash)\n", cmd_completion },
+	{ "doctor", "", "look at all that a mount needs, and say what is wrong and what to do", "", cmd_doctor },
+	{ "export", "[--format atlantis|jsonl] [--to redis://HOST:PORT/DB]",
+	  "print what is held, or write it to a Redis",
+	  "  --format atlantis  Atlantis' own records, a JSON object a line (default)\n"
+	  "  --format jsonl     all locks of the tree, for `atlock import` elsewhere\n"
+	  "  --to redis://...   write Atlantis' records into its Redis; what is there stays\n",
+	  cmd_export },
+	{ "force-unlock", "LOCK|ID...", "release a lock whoever holds it",
+	  "Takes a path, or an id as it is shown anywhere. One's own locks of other sessions can be released\n"
+	  "by everybody if they have a name of their own, all others by administrators.\n",
+	  cmd_force_unlock },
+	{ "fsck", "[--repair] [--key-file FILE] DIR", "check a store, and make its indexes anew",
+	  "  -r, --repair         of a store that is not mounted: make indexes and counts anew from\n"
+	  "                       the records, and drop those that are damaged\n"
+	  "      --key-file FILE  the key of a store that is encrypted\n",
+	  cmd_fsck },
+	{ "graph", "[--dot] [--store DIR]", "who waits for whom",
+	  "  -d, --dot            for dot(1) of Graphviz: atlock graph --dot | dot -Tsvg\n"
+	  "  -S, --store DIR      of a store instead of a mount; it is only read\n"
+	  "      --key-file FILE  its key, if it is encrypted\n",
+	  cmd_graph },
+	{ "guard", "RESOURCE --app APP [--probe APP=URL]... [--timeout 2s] -- COMMAND [ARGUMENT...]",
+	  "run a command that stops a shared resource, if all who use it are down",
+	  "  -a, --app APP        who wants to stop it: an app of the resource\n"
+	  "  -p, --probe APP=URL  ask another app first: an answer 2xx is UP, a refused connection DOWN,\n"
+	  "                       all else UNKNOWN\n"
+	  "  -t, --timeout TIME   how long to wait for an answer (2s)\n"
+	  "\n"
+	  "Exits as the command does (128 + signal), or with 75: another app is not down, or came up.\n",
+	  cmd_guard },
+	{ "help", "[COMMAND]", "explain a command, or list them all", "", cmd_help },
+	{ "import", "[-n] FILE|redis://[USER:PASSWORD@]HOST:PORT/DB|-", "take over what Atlantis holds",
+	  "Reads Atlantis' Bolt file or Redis, or lines of `atlock export`. What is held here stays.\n"
+	  "\n"
+	  "  -n, --dry-run         say what would happen, and change nothing\n" FOREIGN_OPTIONS "\n"
+	  "A password for Redis is better given in $ATLOCK_REDIS_PASSWORD.\n",
+	  cmd_import },
+	{ "key", "new|id FILE", "make a key file for the option key_file, or tell which key is in one",
+	  "  new  makes the file, for its owner to read alone, and prints the key's id\n"
+	  "  id   prints the id, by which refusals and events name a key\n",
+	  cmd_key },
+	{ "lock", "[-w TIME] [-p PRIORITY] [-t TIME] [-r TEXT] [--who NAME] LOCK...",
+	  "take locks, all or none, and print their tokens",
+	  "  -w, --wait TIME      wait for them, at most so long in all (else not at all)\n"
+	  "  -p, --priority WORD  low, normal, high or critical, while waiting\n"
+	  "  -t, --ttl TIME       the lease (else as the mount's default_ttl says)\n"
+	  "  -r, --reason TEXT    what for\n"
+	  "      --who NAME       hold them as this one (else as this session)\n",
+	  cmd_lock },
+	{ "ls", "[PATH] [--owner USER] [--repo REPO] [--pull N] [--older-than TIME] [--json]...",
+	  "list what is held, below a path or everywhere",
+	  "  -o, --owner USER             held by this user\n"
+	  "      --who NAME               held as this one\n"
+	  "  -r, --repo REPO              of this repository\n"
+	  "  -p, --pull N                 for this pull request\n"
+	  "      --older-than TIME        held for so long, or longer\n"
+	  "      --expiring-within TIME   whose lease ends by then\n"
+	  "  -j, --json                   a JSON object a line\n"
+	  "  -w, --watch                  show it again every second\n"
+	  "  -S, --store DIR              of a store instead of a mount; it is only read\n"
+	  "      --key-file FILE          its key, if it is encrypted\n"
+	  "\n"
+	  "Without a terminal: lock, holder, since, until, waiters, reason and id, with tabs between them.\n",
+	  cmd_ls },
+	{ "mirror", "[--once] [--delete] [--interval TIME] --to redis://HOST:PORT/DB",
+	  "keep Atlantis' Redis as this tree is",
+	  "  --once           bring it up to date once, and end\n"
+	  "  --delete         also delete at first what is not held here\n"
+	  "  --interval TIME  how often to look (1s)\n"
+	  "\n"
+	  "Ends with SIGTERM or ^C. A lock that another pull request has there stays.\n",
+	  cmd_mirror },
+	{ "policy", "test [--file FILE] USER ACTION LOCK", "which rule of the policy decides",
+	  "  -f, --file FILE  ask this file instead of the policy of the mount\n"
+	  "\n"
+	  "Actions: acquire wait release write read read=KEY transfer force priority=high\n"
+	  "priority=critical ttl=never. Administrators are not bound by the policy.\n"
+	  "Exits with 1 if a rule denies it.\n",
+	  cmd_policy },
+	{ "queue", "[--json] [--store DIR] [LOCK]", "list who waits, for one lock or for all",
+	  "  -j, --json           a JSON object a line\n"
+	  "  -S, --store DIR      of a store instead of a mount; it is only read\n"
+	  "      --key-file FILE  its key, if it is encrypted\n",
+	  cmd_queue },
+	{ "renew", "[-t TIME|--add TIME] LOCK...", "make leases longer",
+	  "  -t, --ttl TIME       a lease of this length from now (else of the length it has)\n"
+	  "  -a, --add TIME       add to what is left\n",
+	  cmd_renew },
+	{ "restore", "--store DIR [--key-file FILE] FROM", "make a store from a copy",
+	  "  -S, --store DIR      a new or empty directory for atlockfs\n"
+	  "      --key-file FILE  the key of a store that is encrypted\n"
+	  "\n"
+	  "Checks before and after. No token that the lost store gave out is given out again.\n",
+	  cmd_restore },
+	{ "run", "[-l LOCK]... [-w TIME] [-p PRIORITY] [-t TIME] [-c COMMAND] -- CMD [ARGUMENT...]",
+	  "run a command while locks are held",
+	  "  -l, --lock LOCK        hold this lock; all of several or none\n"
+	  "  -w, --wait TIME        wait for them, at most so long in all (else not at all)\n"
+	  "  -p, --priority WORD    low, normal, high or critical, while waiting\n"
+	  "  -t, --ttl TIME         hold them by a lease that is renewed (else as long as this lives)\n"
+	  "  -c, --command NAME     refuse while somebody else holds global/NAME, such as apply\n"
+	  "  -o, --on-lost ACTION   when a lock is lost: kill (default), warn, or a shell command\n"
+	  "  -k, --kill-after TIME  from SIGTERM to SIGKILL then (10s)\n"
+	  "\n"
+	  "CMD finds ATLOCK_LOCK, ATLOCK_TOKEN and ATLOCK_ID of the first lock in its environment, and all\n"
+	  "of them, a line each, in ATLOCK_LOCKS, ATLOCK_TOKENS and ATLOCK_IDS; and who in ATLOCK_WHO.\n"
+	  "Exits as CMD does (128 + signal), or with 75: timed out, or a lock was lost and CMD was ended.\n",
+	  cmd_run },
+	{ "show", "[--json] [--store DIR] LOCK|ID...", "tell all about a lock",
+	  "  -j, --json           as a JSON object\n"
+	  "  -S, --store DIR      of a store instead of a mount; it is only read\n"
+	  "      --key-file FILE  its key, if it is encrypted\n",
+	  cmd_show },
+	{ "status", "", "where the file system is mounted, and whether all is well", "", cmd_status },
+	{ "transfer", "--to OWNER[@WHO]|@WHO LOCK...", "hand locks over; token and queue stay",
+	  "  -t, --to HOLDER      whose they are from now on\n", cmd_transfer },
+	{ "unlock", "LOCK...", "give locks back", "", cmd_unlock },
+	{ "verify", "--against FILE|redis://HOST:PORT/DB|-", "compare with what Atlantis has, and list differences",
+	  FOREIGN_OPTIONS, cmd_verify },
+	{ "wait", "[--timeout TIME] [-p PRIORITY] [-t TIME] [--free] LOCK", "wait for a lock, take it and print it",
+	  "      --timeout TIME   at most so long (else without end)\n"
+	  "  -p, --priority WORD  low, normal, high or critical\n"
+	  "  -t, --ttl TIME       the lease\n"
+	  "  -f, --free           only wait until nobody has it, and do not take it\n",
+	  cmd_wait },
+};
+
+#define COMMANDS (sizeof(commands) / sizeof(commands[0]))
+
+const struct command *command_at(size_t i)
+{
+	return i < COMMANDS ? &commands[i] : NULL;
+}
+
+static const struct command *command_find(const char *name)
+{
+	for (size_t i = 0; i < COMMANDS; i++)
+		if (strcmp(commands[i].name, name) == 0)
+			return &commands[i];
+	return NULL;
+}
+
+static int command_unknown(const char *name)
+{
+	const struct command *nearest = NULL;
+	size_t best = NEAR + 1;
+
+	for (size_t i = 0; i < COMMANDS; i++) {
+		size_t distance = nearest_distance(name, commands[i].name);
+
+		if (distance < best && distance < strlen(commands[i].name)) {
+			best = distance;
+			nearest = &commands[i];
+		}
+	}
+	fprintf(stderr, "atlock: there is no command \"%s\"", name);
+	if (nearest != NULL)
+		fprintf(stderr, ": did you mean \"%s\"?\n", nearest->name);
+	else
+		fputs("; try 'atlock help'\n", stderr);
+	return EXIT_USAGE;
+}
+
+static void help_all(FILE *out)
+{
+	fputs("usage: atlock [-m DIR] COMMAND [ARGUMENT...]\n"
+	      "\n"
+	      "Works on a mounted atlockfs, a file system whose files are locks.\n"
+	      "\n",
+	      out);
+	for (size_t i = 0; i < COMMANDS; i++)
+		fprintf(out, "  %-13s %s\n", commands[i].name, commands[i].help);
+	fputs("\n"
+	      "  -m, --mount DIR  the mount to use (else $ATLOCKFS, else the only one there is)\n"
+	      "  -h, --help       this text; after a command, how to use that\n"
+	      "  -V, --version\n"
+	      "\n"
+	      "Exits with 0: done, 1: refused, 64: usage, 65: bad data, 69: unavailable, 75: try again later,\n"
+	      "77: for administrators; atlock(1) has them all.\n",
+	      out);
+}
+
+static void help_one(FILE *out, const struct command *command)
+{
+	fprintf(out, "usage: atlock %s%s%s\n\n%c%s.\n", command->name, command->usage[0] == '\0' ? "" : " ",
+		command->usage, command->help[0] - 'a' + 'A', command->help + 1);
+	fputs(command->more[0] == '\0' ? "" : "\n", out);
+	fputs(command->more, out);
+}
+
+static int cmd_help(struct tool *tool, int argc, char **argv)
+{
+	const struct command *command;
+
+	if (argc > 2)
+		return tool_usage(tool, "one command at a time");
+	if (argc < 2) {
+		help_all(stdout);
+		return EXIT_DONE;
+	}
+	command = command_find(argv[1]);
+	if (command == NULL)
+		return command_unknown(argv[1]);
+	help_one(stdout, command);
+	return EXIT_DONE;
+}
+
+static void complain(const struct tool *tool, const char *format, va_list list)
+{
+	fprintf(stderr, "atlock%s%s: ", tool->command == NULL ? "" : " ",
+		tool->command == NULL ? "" : tool->command->name);
+	vfprintf(stderr, format, list);
+}
+
+int tool_fail(const struct tool *tool, int code, const char *format, ...)
+{
+	va_list list;
+
+	va_start(list, format);
+	complain(tool, format, list);
+	va_end(list);
+	fputc('\n', stderr);
+	return code;
+}
+
+int tool_usage(const struct tool *tool, const char *format, ...)
+{
+	va_list list;
+
+	va_start(list, format);
+	complain(tool, format, list);
+	va_end(list);
+	fprintf(stderr, "; try 'atlock%s%s --help'\n", tool->command == NULL ? "" : " ",
+		tool->command == NULL ? "" : tool->command->name);
+	return EXIT_USAGE;
+}
+
+int tool_option(struct tool *tool, int option)
+{
+	switch (option) {
+	case 'm': tool->mount = optarg; return -1;
+	case 'h':
+		if (tool->command == NULL)
+			help_all(stdout);
+		else
+			help_one(stdout, tool->command);
+		return EXIT_DONE;
+	case ':': return tool_usage(tool, "an option lacks its value");
+	default: return tool_usage(tool, "there is no such option");
+	}
+}
+
+static const struct {
+	int err;
+	int code;
+} codes[] = {
+	{ ENOENT, EXIT_NO_INPUT },       { EISDIR, EXIT_NO_INPUT },
+	{ EACCES, EXIT_PERMISSION },     { EPERM, EXIT_PERMISSION },
+	{ EBADMSG, EXIT_DATA },          { EINVAL, EXIT_USAGE },
+	{ EAGAIN, EXIT_TRY_AGAIN },      { ETIMEDOUT, EXIT_TRY_AGAIN },
+	{ EBUSY, EXIT_TRY_AGAIN },       { ENOMEM, EXIT_SYSTEM },
+	{ ENOTCONN, EXIT_UNAVAILABLE },  { ECONNABORTED, EXIT_UNAVAILABLE },
+	{ EHOSTDOWN, EXIT_UNAVAILABLE }, { ECONNREFUSED, EXIT_UNAVAILABLE },
+};
+
+int tool_exit_code(int err)
+{
+	for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++)
+		if (codes[i].err == err)
+			return codes[i].code;
+	return EXIT_OUTPUT;
+}
+
+/* What was printed may still fail to arrive: a full disk must not look like success. */
+static int finish(const struct tool *tool, int code)
+{
+	bool failed = fflush(stdout) != 0 || ferror(stdout) != 0;
+
+	return code == EXIT_DONE && failed ? tool_fail(tool, EXIT_OUTPUT, "standard output: %s", strerror(errno))
+					   : code;
+}
+
+int main(int argc, char **argv)
+{
+	static const struct option longs[] = {
+		TOOL_LONG,
+		{ "version", no_argument, NULL, 'V' },
+		{ NULL, 0, NULL, 0 },
+	};
+	struct tool tool = { .command = NULL };
+	int code;
+	int c;
+
+	while ((c = getopt_long(argc, argv, TOOL_SHORT "V", longs, NULL)) != -1) {
+		if (c == 'V') {
+			puts("atlock " ATLOCK_VERSION);
+			return finish(&tool, EXIT_DONE);
+		}
+		code = tool_option(&tool, c);
+		if (code >= 0)
+			return finish(&tool, code);
+	}
+	if (optind == argc) {
+		help_all(stderr);
+		return EXIT_USAGE;
+	}
+	tool.command = command_find(argv[optind]);
+	if (tool.command == NULL)
+		return command_unknown(argv[optind]);
+	argc -= optind;
+	argv += optind;
+	optind = 0; /* glibc: begin anew */
+	code = tool.command->run(&tool, argc, argv);
+	return finish(&tool, code);
+}

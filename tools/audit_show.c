@@ -1,0 +1,214 @@
+/* atlock audit show: events that are about a lock, a user, a time, a type. */
+#include <getopt.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <string.h>
+#include <time.h>
+
+#include <atlock.h>
+
+#include "audit.h"
+#include "events.h"
+
+#define TIME_MAX 25 /* of "2026-11-16T05:11:02.123Z", with its NUL */
+
+struct show {
+	const struct tool *tool;
+	const char *lock; /* what is wanted; NULL: any */
+	const char *user;
+	const char *type;
+	char since[TIME_MAX]; /* as far as it was given, of the text that events have; "": any */
+	char until[TIME_MAX];
+	bool json;
+	const char *file;
+};
+
+/* --- What is wanted --- */
+
+static bool type_exists(const char *name)
+{
+	for (int i = 0; i < ATLOCK_EVENTS; i++)
+		if (strcmp(atlock_event_name((enum atlock_event_type)i), name) == 0)
+			return true;
+	return false;
+}
+
+/* A time, or the beginning of one; or a duration, which is so long ago. */
+static int time_read(const struct show *show, const char *text, char out[TIME_MAX])
+{
+	static const char like[] = "0000-00-00T00:00:00.000Z";
+	size_t len = strlen(text);
+	int64_t ago;
+	time_t at;
+	struct tm tm;
+
+	if (atlock_duration_parse(text, false, &ago) == 0) {
+		at = time(NULL) - (time_t)(ago / ATLOCK_SECOND);
+		return gmtime_r(&at, &tm) != NULL && strftime(out, TIME_MAX, "%Y-%m-%dT%H:%M:%S", &tm) > 0
+			       ? -1
+			       : EXIT_SYSTEM;
+	}
+	if (len == strlen("0000-00-00T00:00:00Z") && text[len - 1] == 'Z')
+		len--;
+	for (size_t i = 0; i < len; i++)
+		if (len >= sizeof(like) || (like[i] == '0' ? text[i] < '0' || text[i] > '9' : text[i] != like[i]))
+			return tool_usage(
+				show->tool,
+				"\"%s\" is no time: write 2026-11-16T05:11:02Z or 2026-11-16, or 2h for two hours ago",
+				text);
+	if (len < strlen("0000"))
+		return tool_usage(show->tool, "\"%s\" is no time: write at least the year", text);
+	memcpy(out, text, len);
+	out[len] = '\0';
+	return -1;
+}
+
+/* The beginning of a time means all that begin so. */
+static bool time_wanted(const struct show *show, const char *text, size_t len)
+{
+	size_t since = strlen(show->since);
+	size_t until = strlen(show->until);
+
+	return strncmp(text, show->since, since < len ? since : len) >= 0 &&
+	       strncmp(text, show->until, until < len ? until : len) <= 0;
+}
+
+static bool day_wanted(void *arg, const char *day)
+{
+	return time_wanted(arg, day, strlen("2026-11-16"));
+}
+
+static const char *text_of(const json_t *event, const char *key)
+{
+	const char *text = json_string_value(json_object_get(event, key));
+
+	return text == NULL ? "" : text;
+}
+
+/* What it is about: a lock, or something else. */
+static const char *subject_of(const json_t *event)
+{
+	const char *lock = text_of(event, "lock");
+
+	return lock[0] != '\0' ? lock : text_of(event, "subject");
+}
+
+static bool lock_wanted(const struct show *show, const json_t *event)
+{
+	size_t len = show->lock == NULL ? 0 : strlen(show->lock);
+
+	if (len == 0)
+		return true;
+	if (show->lock[len - 1] == '/')
+		return strncmp(subject_of(event), show->lock, len) == 0;
+	return strcmp(subject_of(event), show->lock) == 0;
+}
+
+static bool event_wanted(const struct show *show, const json_t *event)
+{
+	const char *when = text_of(event, "time");
+
+	return lock_wanted(show, event) && time_wanted(show, when, strlen(when)) &&
+	       (show->type == NULL || strcmp(text_of(event, "type"), show->type) == 0) &&
+	       (show->user == NULL || strcmp(text_of(event, "owner"), show->user) == 0 ||
+		strcmp(text_of(event, "actor"), show->user) == 0);
+}
+
+/* --- Showing it --- */
+
+static void print_text(const json_t *event)
+{
+	const char *code = text_of(event, "code");
+	const char *owner = text_of(event, "owner");
+	const char *who = text_of(event, "who");
+	const char *comm = text_of(event, "comm");
+
+	printf("%s\t%s%s%s\t%s\t%s%s%s\t%s", text_of(event, "time"), text_of(event, "type"), code[0] != '\0' ? " " : "",
+	       code, subject_of(event), owner, who[0] != '\0' ? "@" : "", who, text_of(event, "actor"));
+	printf("\t%s", comm);
+	if (json_is_integer(json_object_get(event, "pid")))
+		printf("[%" JSON_INTEGER_FORMAT "]", json_integer_value(json_object_get(event, "pid")));
+	putchar('\n');
+}
+
+static void file_begin(void *arg, const char *name)
+{
+	struct show *show = arg;
+
+	show->file = name;
+}
+
+static int line_show(void *arg, char *text, size_t len, bool whole)
+{
+	const struct show *show = arg;
+	json_t *event;
+
+	(void)whole;
+	if (len == 0)
+		return EXIT_DONE;
+	event = json_loadb(text, len, 0, NULL);
+	if (!json_is_object(event)) {
+		json_decref(event);
+		return tool_fail(show->tool, EXIT_DATA, "%s: this line is no event: %.60s", show->file, text);
+	}
+	if (event_wanted(show, event)) {
+		if (show->json)
+			puts(text);
+		else
+			print_text(event);
+	}
+	json_decref(event);
+	return ferror(stdout) != 0 ? EXIT_OUTPUT : EXIT_DONE;
+}
+
+/* -1: go on; else the exit code. */
+static int show_option(struct tool *tool, struct show *show, int option)
+{
+	switch (option) {
+	case 'l': show->lock = optarg; return -1;
+	case 'u': show->user = optarg; return -1;
+	case 's': return time_read(show, optarg, show->since);
+	case 'e': return time_read(show, optarg, show->until);
+	case 'j': show->json = true; return -1;
+	case 't':
+		show->type = optarg;
+		return type_exists(optarg) ? -1 : tool_usage(tool, "there are no events of type \"%s\"", optarg);
+	default: return tool_option(tool, option);
+	}
+}
+
+int audit_show(struct tool *tool, int argc, char **argv)
+{
+	static const struct option longs[] = {
+		TOOL_LONG,
+		{ "lock", required_argument, NULL, 'l' },
+		{ "user", required_argument, NULL, 'u' },
+		{ "since", required_argument, NULL, 's' },
+		{ "until", required_argument, NULL, 'e' },
+		{ "type", required_argument, NULL, 't' },
+		{ "json", no_argument, NULL, 'j' },
+		{ NULL, 0, NULL, 0 },
+	};
+	struct show show = { .tool = tool };
+	struct events events = {
+		.tool = tool, .wants = day_wanted, .file = file_begin, .line = line_show, .arg = &show
+	};
+	struct mount mount = { .fd = -1 };
+	int code = EXIT_DONE;
+	int c;
+
+	while ((c = getopt_long(argc, argv, TOOL_ANYWHERE "l:u:s:e:t:j", longs, NULL)) != -1) {
+		code = show_option(tool, &show, c);
+		if (code >= 0)
+			return code;
+	}
+	events.files = argv + optind;
+	events.count = argc - optind;
+	code = events.count == 0 ? mount_open(tool, &mount) : EXIT_DONE;
+	events.mount = &mount;
+	if (code == EXIT_DONE)
+		code = events_each(&events);
+	if (mount.fd >= 0)
+		mount_close(&mount);
+	return code;
+}

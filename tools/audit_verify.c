@@ -1,0 +1,118 @@
+/* atlock audit verify: whether the event log is what it was, and if not, which event is the first that is not. */
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include <atlock.h>
+
+#include "audit.h"
+#include "events.h"
+
+static void file_begin(void *arg, const char *name)
+{
+	atlock_audit_file(arg, name);
+}
+
+static int line_check(void *arg, char *text, size_t len, bool whole)
+{
+	return atlock_audit_line(arg, text, len, whole) < 0 ? EXIT_SYSTEM : EXIT_DONE;
+}
+
+/* Whatever there was when we began must be there. */
+static uint64_t mount_events(const struct mount *mount)
+{
+	char value[32] = "";
+
+	return mount_field(mount, "health", "events", value, sizeof(value)) ? strtoull(value, NULL, 10) : 0;
+}
+
+static int verify_end(struct tool *tool, struct atlock_audit *audit, uint64_t must)
+{
+	struct atlock_audit_result result;
+
+	if (atlock_audit_end(audit, &result) < 0)
+		return tool_fail(tool, EXIT_REFUSED, "%s", result.text);
+	if (result.last < must)
+		return tool_fail(tool, EXIT_REFUSED, "event %" PRIu64 " is missing", result.last + 1);
+	if (result.events == 0)
+		return tool_fail(tool, EXIT_NO_INPUT, "there is no event");
+	printf("events %" PRIu64 " to %" PRIu64 " are as they were written; the last is\n%" PRIu64 ":%s\n",
+	       result.first, result.last, result.last, result.hash);
+	return EXIT_DONE;
+}
+
+static int verify_files(struct tool *tool, struct atlock_audit *audit, char **files, int count)
+{
+	struct events events = {
+		.tool = tool,
+		.files = files,
+		.count = count,
+		.file = file_begin,
+		.line = line_check,
+		.arg = audit,
+	};
+	struct mount mount = { .fd = -1 };
+	uint64_t must = 0;
+	int code = count == 0 ? mount_open(tool, &mount) : EXIT_DONE;
+
+	if (code != EXIT_DONE)
+		return code;
+	if (count == 0)
+		must = mount_events(&mount);
+	events.mount = &mount;
+	code = events_each(&events);
+	if (count == 0)
+		mount_close(&mount);
+	return code == EXIT_DONE ? verify_end(tool, audit, must) : code;
+}
+
+static int verify_store(struct tool *tool, const char *store)
+{
+	struct atlock_setup setup = { .readonly = true };
+	struct atlock_status status;
+	struct atlock_why why;
+	struct atlock *al;
+	int err = atlock_open(&al, store, &setup, &why);
+	int code = EXIT_DONE;
+
+	if (err < 0)
+		return tool_fail(tool, tool_exit_code(-err), "%s", why.text);
+	if (atlock_events_verify(al, NULL, &why) < 0)
+		code = tool_fail(tool, EXIT_REFUSED, "%s", why.text);
+	else if (atlock_status(al, &status) == 0)
+		printf("the events up to %" PRIu64 " are as they were written\n", status.events);
+	atlock_close(al);
+	return code;
+}
+
+int audit_verify(struct tool *tool, int argc, char **argv)
+{
+	static const struct option longs[] = {
+		TOOL_LONG,
+		{ "store", required_argument, NULL, 'S' },
+		{ "anchor", required_argument, NULL, 'a' },
+		{ NULL, 0, NULL, 0 },
+	};
+	struct atlock_audit *audit = atlock_audit_new();
+	const char *store = NULL;
+	struct atlock_why why;
+	int code = audit == NULL ? EXIT_SYSTEM : -1;
+	int c;
+
+	while (code < 0 && (c = getopt_long(argc, argv, TOOL_ANYWHERE "S:a:", longs, NULL)) != -1) {
+		if (c == 'S')
+			store = optarg;
+		else if (c != 'a')
+			code = tool_option(tool, c);
+		else if (atlock_audit_anchor(audit, optarg, &why) < 0)
+			code = tool_usage(tool, "%s", why.text);
+	}
+	if (code < 0 && store != NULL && optind < argc)
+		code = tool_usage(tool, "a store or files, not both");
+	if (code < 0)
+		code = store != NULL ? verify_store(tool, store)
+				     : verify_files(tool, audit, argv + optind, argc - optind);
+	atlock_audit_free(audit);
+	return code;
+}

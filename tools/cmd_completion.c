@@ -1,0 +1,238 @@
+/*
+ * atlock completion: what bash, zsh and fish need to complete the words of this program, made from the table of commands and
+ * the options in their help.
+ */
+#include <ctype.h>
+#include <getopt.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "command.h"
+
+/* An option as a line of help has it: "  -w, --wait TIME      wait for them". */
+struct choice {
+	char letter; /* or NUL */
+	char name[32];
+	bool value;
+	char help[128];
+};
+
+/* Reads the option in a line, if there is one, and goes on to the next line; false at the end. */
+static bool choice_next(const char **text, struct choice *out)
+{
+	while (**text != '\0') {
+		const char *line = *text;
+		const char *end = line + strcspn(line, "\n");
+		const char *name = line + strspn(line, " ");
+		const char *word;
+		size_t len;
+
+		*text = *end == '\0' ? end : end + 1;
+		*out = (struct choice){ .letter = '\0' };
+		if (name == line)
+			continue;
+		if (name[0] == '-' && isalnum((unsigned char)name[1]) && strncmp(name + 2, ", ", 2) == 0) {
+			out->letter = name[1];
+			name += 4;
+		}
+		if (strncmp(name, "--", 2) != 0)
+			continue;
+		name += 2;
+		len = strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789.-");
+		word = name + len;
+		out->value = word[0] == ' ' && word[1] != ' ';
+		if (out->value)
+			word += 1 + strcspn(word + 1, " \n");
+		word += strspn(word, " ");
+		(void)snprintf(out->name, sizeof(out->name), "%.*s", (int)len, name);
+		(void)snprintf(out->help, sizeof(out->help), "%.*s", word < end ? (int)(end - word) : 0, word);
+		return true;
+	}
+	return false;
+}
+
+static const char common[] = "  -h, --help       how to use it\n"
+			     "  -m, --mount DIR  the mount to use\n";
+
+/* --- bash --- */
+
+static void bash_options(const char *text)
+{
+	struct choice choice;
+
+	while (choice_next(&text, &choice))
+		printf(" --%s", choice.name);
+}
+
+/* compgen -W expands what it is given: names of locks, which others choose, must not come near it. */
+static void print_bash(void)
+{
+	const struct command *command;
+
+	puts("# bash completion for atlock(1)\n"
+	     "_atlock()\n"
+	     "{\n"
+	     "\tlocal cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} command= words= mount=() i\n"
+	     "\tCOMPREPLY=()\n"
+	     "\tfor ((i = 1; i < COMP_CWORD; i++)); do\n"
+	     "\t\tcase ${COMP_WORDS[i]} in\n"
+	     "\t\t-m | --mount) mount=(-m \"${COMP_WORDS[++i]}\") ;;\n"
+	     "\t\t-*) ;;\n"
+	     "\t\t*) [ -n \"$command\" ] || command=${COMP_WORDS[i]} ;;\n"
+	     "\t\tesac\n"
+	     "\tdone\n"
+	     "\tcase $prev in\n"
+	     "\t-m | --mount | -S | --store) mapfile -t COMPREPLY < <(compgen -d -- \"$cur\"); return ;;\n"
+	     "\t--key-file | --file) mapfile -t COMPREPLY < <(compgen -f -- \"$cur\"); return ;;\n"
+	     "\t-p | --priority) [ \"$command\" = ls ] || words='low normal high critical' ;;\n"
+	     "\tesac\n"
+	     "\t[ -n \"$words\" ] || case $command:$cur in");
+	printf("\t:*) words='");
+	for (size_t i = 0; (command = command_at(i)) != NULL; i++)
+		printf("%s%s", i == 0 ? "" : " ", command->name);
+	puts(" --help --mount --version' ;;");
+	for (size_t i = 0; (command = command_at(i)) != NULL; i++) {
+		printf("\t%s:-*) words='", command->name);
+		bash_options(command->more);
+		bash_options(common);
+		puts("' ;;");
+	}
+	puts("\thelp:*) words=$(atlock help 2>/dev/null | sed -n 's/^  \\([a-z][a-z-]*\\) .*/\\1/p') ;;\n"
+	     "\tforce-unlock:* | queue:* | renew:* | show:* | transfer:* | unlock:* | wait:*)\n"
+	     "\t\twhile read -r i; do\n"
+	     "\t\t\t[[ $i != \"$cur\"* ]] || COMPREPLY+=(\"$i\")\n"
+	     "\t\tdone < <(atlock ls \"${mount[@]}\" 2>/dev/null | cut -f1)\n"
+	     "\t\treturn ;;\n"
+	     "\t*) mapfile -t COMPREPLY < <(compgen -f -- \"$cur\"); return ;;\n"
+	     "\tesac\n"
+	     "\tmapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$cur\")\n"
+	     "}\n"
+	     "complete -o filenames -F _atlock atlock");
+}
+
+/* --- zsh --- */
+
+/* Text between single quotes, with ':' and brackets escaped as _describe and _arguments want them. */
+static void quoted(const char *text, const char *escaped)
+{
+	for (; *text != '\0'; text++) {
+		if (*text == '\'')
+			fputs("'\\''", stdout);
+		else if (strchr(escaped, *text) != NULL)
+			printf("\\%c", *text);
+		else
+			putchar(*text);
+	}
+}
+
+static void zsh_options(const char *text)
+{
+	struct choice choice;
+
+	while (choice_next(&text, &choice)) {
+		printf(" \\\n\t\t\t'--%s%s[", choice.name, choice.value ? "=" : "");
+		quoted(choice.help, ":[]\\");
+		printf("]%s'", choice.value ? ":value:_files" : "");
+	}
+}
+
+static void print_zsh(void)
+{
+	const struct command *command;
+
+	puts("#compdef atlock\n"
+	     "_atlock() {\n"
+	     "\tlocal -a commands held\n"
+	     "\tlocal command\n"
+	     "\tcommands=(");
+	for (size_t i = 0; (command = command_at(i)) != NULL; i++) {
+		printf("\t\t'%s:", command->name);
+		quoted(command->help, ":\\");
+		puts("'");
+	}
+	puts("\t)\n"
+	     "\tif ((CURRENT == 2)); then\n"
+	     "\t\t_describe command commands\n"
+	     "\t\treturn\n"
+	     "\tfi\n"
+	     "\tcommand=$words[2]\n"
+	     "\tcase $command in");
+	for (size_t i = 0; (command = command_at(i)) != NULL; i++) {
+		printf("\t%s) _arguments", command->name);
+		zsh_options(command->more);
+		zsh_options(common);
+		puts(" \\\n\t\t\t'*:word:_atlock_words' ;;");
+	}
+	puts("\tesac\n"
+	     "}\n"
+	     "_atlock_words() {\n"
+	     "\tlocal -a held\n"
+	     "\theld=(${(f)\"$(atlock ls 2>/dev/null | cut -f1)\"})\n"
+	     "\tcompadd -a held\n"
+	     "\t_files\n"
+	     "}\n"
+	     "if [ \"$funcstack[1]\" = _atlock ]; then _atlock \"$@\"; else compdef _atlock atlock; fi");
+}
+
+/* --- fish --- */
+
+static void fish_options(const char *name, const char *text)
+{
+	struct choice choice;
+
+	while (choice_next(&text, &choice)) {
+		printf("complete -c atlock -n '__fish_seen_subcommand_from %s' -l %s", name, choice.name);
+		if (choice.letter != '\0')
+			printf(" -s %c", choice.letter);
+		printf("%s -d '", choice.value ? " -r" : "");
+		for (const char *p = choice.help; *p != '\0'; p++)
+			printf(*p == '\'' || *p == '\\' ? "\\%c" : "%c", *p);
+		puts("'");
+	}
+}
+
+static void print_fish(void)
+{
+	const struct command *command;
+
+	puts("# fish completion for atlock(1)");
+	for (size_t i = 0; (command = command_at(i)) != NULL; i++) {
+		printf("complete -c atlock -n __fish_use_subcommand -f -a %s -d '", command->name);
+		for (const char *p = command->help; *p != '\0'; p++)
+			printf(*p == '\'' || *p == '\\' ? "\\%c" : "%c", *p);
+		puts("'");
+		fish_options(command->name, command->more);
+		fish_options(command->name, common);
+	}
+	puts("complete -c atlock -n '__fish_seen_subcommand_from force-unlock queue renew show transfer unlock wait' -f \\\n"
+	     "\t-a '(atlock ls 2>/dev/null | cut -f1)'");
+}
+
+static const struct {
+	const char *name;
+	void (*print)(void);
+} shells[] = {
+	{ "bash", print_bash },
+	{ "zsh", print_zsh },
+	{ "fish", print_fish },
+};
+
+int cmd_completion(struct tool *tool, int argc, char **argv)
+{
+	static const struct option longs[] = { TOOL_LONG, { NULL, 0, NULL, 0 } };
+	int code;
+	int c;
+
+	while ((c = getopt_long(argc, argv, TOOL_ANYWHERE, longs, NULL)) != -1) {
+		code = tool_option(tool, c);
+		if (code >= 0)
+			return code;
+	}
+	for (size_t i = 0; optind + 1 == argc && i < sizeof(shells) / sizeof(shells[0]); i++)
+		if (strcmp(shells[i].name, argv[optind]) == 0) {
+			shells[i].print();
+			return EXIT_DONE;
+		}
+	return tool_usage(tool, "for which shell? bash, zsh or fish");
+}

@@ -1,0 +1,134 @@
+/* atlock export: what the tree holds, as Atlantis' records or as lines that another tree can import. */
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "snapshot.h"
+#include "term.h"
+
+struct export
+{
+	struct tool *tool;
+	struct mount mount;
+	struct snapshot tree;
+	bool native;
+	uint64_t written;
+	uint64_t there;
+	uint64_t conflicts;
+	uint64_t unknown;
+};
+
+static int print_one(struct export *export, const struct snapshot_entry *entry)
+{
+	char *line;
+
+	if (export->native && entry->line != NULL) {
+		puts(entry->line);
+		export->written++;
+		return EXIT_DONE;
+	}
+	if (entry->record.key == NULL) {
+		export->unknown++;
+		return EXIT_DONE;
+	}
+	line = atlock_foreign_line(&entry->record);
+	if (line == NULL)
+		return tool_fail(export->tool, EXIT_SYSTEM, "out of memory");
+	puts(line);
+	free(line);
+	export->written++;
+	return EXIT_DONE;
+}
+
+/* What is at the other side already stays. */
+static int put_one(struct export *export, struct atlock_foreign *to, const struct snapshot_entry *entry)
+{
+	const struct atlock_foreign_record *record = &entry->record;
+	struct atlock_why why;
+	char difference[400];
+	char *value = NULL;
+	int err;
+
+	if (record->key == NULL) {
+		export->unknown++;
+		return EXIT_DONE;
+	}
+	err = atlock_foreign_change(to, record, NULL, record->value, &why);
+	if (err == 0)
+		export->written++;
+	if (err == 1)
+		err = atlock_foreign_get(to, record, &value, &why);
+	if (err < 0)
+		return tool_fail(export->tool, tool_exit_code(-err), "%s", why.text);
+	if (value != NULL && atlock_foreign_compare(record->value, value, difference, sizeof(difference)) == 0) {
+		export->there++;
+	} else if (value != NULL) {
+		printf("%sconflict%s %s: %s\n", term_color(stdout, TERM_RED), term_color(stdout, TERM_PLAIN),
+		       record->path, difference);
+		export->conflicts++;
+	}
+	free(value);
+	return EXIT_DONE;
+}
+
+static int export_to(struct export *export, const char *uri)
+{
+	struct atlock_foreign *to = NULL;
+	struct atlock_why why = { .text = "" };
+	int code = EXIT_DONE;
+	int err = uri == NULL ? 0 : atlock_foreign_open(&to, uri, 0, &why);
+
+	if (err < 0)
+		return tool_fail(export->tool, tool_exit_code(-err), "%s", why.text);
+	for (size_t i = 0; code == EXIT_DONE && i < export->tree.count; i++)
+		code = to == NULL ? print_one(export, &export->tree.entries[i])
+				  : put_one(export, to, &export->tree.entries[i]);
+	atlock_foreign_close(to);
+	fprintf(to == NULL ? stderr : stdout,
+		"exported %" PRIu64 " records; %" PRIu64 " were there already, %" PRIu64 " conflicts, %" PRIu64
+		" that Atlantis has no form for\n",
+		export->written, export->there, export->conflicts, export->unknown);
+	return code == EXIT_DONE && export->conflicts > 0 ? EXIT_REFUSED : code;
+}
+
+int cmd_export(struct tool *tool, int argc, char **argv)
+{
+	static const struct option longs[] = {
+		TOOL_LONG,
+		{ "format", required_argument, NULL, 'f' },
+		{ "to", required_argument, NULL, 't' },
+		{ NULL, 0, NULL, 0 },
+	};
+	struct export export = { .tool = tool };
+	const char *format = "atlantis";
+	const char *to = NULL;
+	int code;
+	int c;
+
+	while ((c = getopt_long(argc, argv, TOOL_SHORT "f:t:", longs, NULL)) != -1) {
+		switch (c) {
+		case 'f': format = optarg; continue;
+		case 't': to = optarg; continue;
+		default: code = tool_option(tool, c); break;
+		}
+		if (code >= 0)
+			return code;
+	}
+	export.native = strcmp(format, "jsonl") == 0;
+	if (optind != argc)
+		return tool_usage(tool, "\"%s\" is one word too many", argv[optind]);
+	if (!export.native && strcmp(format, "atlantis") != 0)
+		return tool_usage(tool, "the format is atlantis or jsonl, not \"%s\"", format);
+	if (to != NULL && (export.native || strncmp(to, "redis://", strlen("redis://")) != 0))
+		return tool_usage(tool, "only Atlantis' records, and only a redis://host:port/db can be written to");
+	code = mount_open(tool, &export.mount);
+	if (code != EXIT_DONE)
+		return code;
+	code = snapshot_read(tool, &export.mount, &export.tree);
+	if (code == EXIT_DONE)
+		code = export_to(&export, to);
+	snapshot_free(&export.tree);
+	mount_close(&export.mount);
+	return code;
+}

@@ -1,0 +1,85 @@
+/* atlock force-unlock: release a lock whoever holds it, by its path or by an id that was shown somewhere. */
+#include <errno.h>
+#include <getopt.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lockpath.h"
+
+struct holder {
+	char id[ATLOCK_ID_MAX];
+	char owner[ATLOCK_OWNER_MAX + 1];
+	char who[ATLOCK_WHO_MAX + 1];
+	char since[64];
+};
+
+static bool holder_read(const struct mount *mount, const char *path, struct holder *out)
+{
+	return mount_field(mount, path, "id", out->id, sizeof(out->id)) &&
+	       mount_field(mount, path, "owner", out->owner, sizeof(out->owner)) &&
+	       mount_field(mount, path, "who", out->who, sizeof(out->who)) &&
+	       mount_field(mount, path, "acquired_at", out->since, sizeof(out->since));
+}
+
+/*
+ * Under the holder's own name where it has one that can be said: that compares, so a lock that has passed to somebody else
+ * meanwhile stays. A user may say the names of the own locks; administrators need none.
+ */
+static int release(const struct mount *mount, const char *path, const struct holder *holder)
+{
+	char name[ATLOCK_PATH_MAX + ATLOCK_WHO_MAX + 2];
+
+	(void)snprintf(name, sizeof(name), "%s@%s", path, holder->who);
+	if (strchr(path, '@') == NULL && unlinkat(mount->fd, name, 0) == 0)
+		return 0;
+	return unlinkat(mount->fd, path, 0) == 0 ? 0 : -errno;
+}
+
+static int force_one(const struct tool *tool, const struct mount *mount, const char *word)
+{
+	char path[ATLOCK_PATH_MAX];
+	struct holder holder;
+	int code = lockpath_find(tool, mount, word, path);
+	int err;
+
+	if (code != EXIT_DONE)
+		return code;
+	if (!holder_read(mount, path, &holder))
+		return tool_fail(tool, EXIT_REFUSED, "%s: nobody holds it", path);
+	if (lockpath_is_id(word) && strcmp(holder.id, word) != 0)
+		return tool_fail(tool, EXIT_REFUSED, "%s: nobody holds a lock with that id any more", word);
+	err = release(mount, path, &holder);
+	if (err < 0) {
+		code = lockpath_refused(tool, mount, path, -err);
+		return err == -EPERM || err == -EACCES ? EXIT_PERMISSION : code;
+	}
+	printf("released %s, which %s@%s had since %s\n", path, holder.owner, holder.who, holder.since);
+	return EXIT_DONE;
+}
+
+int cmd_force_unlock(struct tool *tool, int argc, char **argv)
+{
+	static const struct option longs[] = { TOOL_LONG, { NULL, 0, NULL, 0 } };
+	struct mount mount;
+	int first = EXIT_DONE;
+	int code;
+	int c;
+
+	while ((c = getopt_long(argc, argv, TOOL_ANYWHERE, longs, NULL)) != -1) {
+		code = tool_option(tool, c);
+		if (code >= 0)
+			return code;
+	}
+	if (optind == argc)
+		return tool_usage(tool, "which lock? A path, or an id as cat and ls show it");
+	code = mount_open(tool, &mount);
+	if (code != EXIT_DONE)
+		return code;
+	for (; optind < argc; optind++) {
+		code = force_one(tool, &mount, argv[optind]);
+		if (first == EXIT_DONE)
+			first = code;
+	}
+	mount_close(&mount);
+	return first;
+}

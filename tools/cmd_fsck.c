@@ -1,0 +1,97 @@
+/* atlock fsck: whether all in a store fits together; with --repair its indexes are made anew. */
+#include <getopt.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "source.h"
+
+/* How many problems there are, or a negative errno. */
+static int64_t check(struct atlock *al)
+{
+	struct atlock_why why = { .text = "" };
+	int64_t problems = atlock_check(al, stdout);
+	uint64_t bad = 0;
+
+	if (problems >= 0 && atlock_events_verify(al, &bad, &why) < 0) {
+		printf("events: %s\n", why.text);
+		problems++;
+	}
+	return problems;
+}
+
+static int unreadable(const struct tool *tool, int64_t err)
+{
+	return tool_fail(tool, EXIT_DATA, "the store cannot be read: %s", strerror((int)-err));
+}
+
+/* What is in order is not touched. */
+static int repair(struct tool *tool, const struct source_where *where)
+{
+	struct atlock_why why = { .text = "" };
+	struct atlock *al;
+	int code = source_open_store(tool, where, false, &al);
+	int64_t dropped;
+	int64_t left;
+
+	if (code != EXIT_DONE)
+		return code;
+	dropped = atlock_repair(al, &why);
+	left = dropped < 0 ? 0 : check(al);
+	atlock_close(al);
+	if (dropped < 0)
+		return tool_fail(tool, EXIT_DATA, "not repaired: %s",
+				 why.text[0] != '\0' ? why.text : strerror((int)-dropped));
+	printf("repaired: indexes made anew, %" PRId64 " damaged records dropped\n", dropped);
+	if (left == 0)
+		return EXIT_DONE;
+	return tool_fail(tool, EXIT_REFUSED, "%" PRId64 " problems are left: restore a copy", left);
+}
+
+static int fsck(struct tool *tool, const struct source_where *where, bool fix)
+{
+	struct atlock *al;
+	int code = source_open_store(tool, where, true, &al);
+	int64_t problems;
+
+	if (code != EXIT_DONE)
+		return code;
+	problems = check(al);
+	atlock_close(al);
+	if (problems < 0)
+		return unreadable(tool, problems);
+	if (problems == 0) {
+		printf("%s: all is in order\n", where->store);
+		return EXIT_DONE;
+	}
+	if (fix)
+		return repair(tool, where);
+	return tool_fail(tool, EXIT_REFUSED, "%" PRId64 " problems: unmount it and use --repair", problems);
+}
+
+int cmd_fsck(struct tool *tool, int argc, char **argv)
+{
+	static const struct option longs[] = {
+		TOOL_LONG,
+		SOURCE_LONG,
+		{ "repair", no_argument, NULL, 'r' },
+		{ NULL, 0, NULL, 0 },
+	};
+	struct source_where where = { .store = NULL };
+	bool fix = false;
+	int code = -1;
+	int c;
+
+	while (code < 0 && (c = getopt_long(argc, argv, TOOL_ANYWHERE SOURCE_SHORT "r", longs, NULL)) != -1) {
+		if (c == 'r')
+			fix = true;
+		else
+			code = source_option(tool, &where, c);
+	}
+	if (code >= 0)
+		return code;
+	if (where.store == NULL && optind < argc)
+		where.store = argv[optind++];
+	if (where.store == NULL || optind < argc)
+		return tool_usage(tool, "which store? One directory");
+	return fsck(tool, &where, fix);
+}

@@ -1,0 +1,197 @@
+/*
+ * atlock graph: who waits for whom. A holder is owner and who; it waits for the holder of each lock that it has a ticket of. As
+ * text, each holder that waits for nobody begins a tree of those that wait for it; what is left after that goes in circles.
+ */
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "source.h"
+#include "term.h"
+
+struct edge {
+	char *lock;
+	char *waiter; /* owner@who */
+	char *holder;
+	char *priority;
+	bool shown;
+};
+
+struct graph {
+	struct tool *tool;
+	json_t *holders; /* lock: owner@who */
+	struct edge *edges;
+	size_t count;
+};
+
+static char *holder_text(const json_t *object)
+{
+	char *text;
+
+	if (asprintf(&text, "%s@%s", source_text(object, "owner"), source_text(object, "who")) < 0)
+		return NULL;
+	return text;
+}
+
+static int no_memory(const struct graph *graph)
+{
+	return tool_fail(graph->tool, EXIT_SYSTEM, "out of memory");
+}
+
+static int edge_add(struct graph *graph, const json_t *waiter)
+{
+	const char *lock = source_text(waiter, "lock");
+	const char *holder = source_text(graph->holders, lock);
+	struct edge *edges = reallocarray(graph->edges, graph->count + 1, sizeof(*edges));
+	struct edge *edge;
+
+	if (edges == NULL)
+		return no_memory(graph);
+	graph->edges = edges;
+	edge = &edges[graph->count++];
+	*edge = (struct edge){ .lock = strdup(lock),
+			       .waiter = holder_text(waiter),
+			       .holder = strdup(holder[0] != '\0' ? holder : "?"),
+			       .priority = strdup(source_text(waiter, "priority")) };
+	if (edge->lock == NULL || edge->waiter == NULL || edge->holder == NULL || edge->priority == NULL)
+		return no_memory(graph);
+	return EXIT_DONE;
+}
+
+/* Locks come first, so that a waiter's holder is known. */
+static int graph_take(void *arg, json_t *object)
+{
+	struct graph *graph = arg;
+	char *holder;
+
+	if (source_is_waiter(object))
+		return edge_add(graph, object);
+	if (json_integer_value(json_object_get(object, "waiters")) == 0)
+		return EXIT_DONE;
+	holder = holder_text(object);
+	if (holder == NULL ||
+	    json_object_set_new(graph->holders, source_text(object, "lock"), json_string(holder)) != 0)
+		return no_memory(graph);
+	free(holder);
+	return EXIT_DONE;
+}
+
+static bool waits(const struct graph *graph, const char *holder)
+{
+	for (size_t i = 0; i < graph->count; i++)
+		if (strcmp(graph->edges[i].waiter, holder) == 0)
+			return true;
+	return false;
+}
+
+/* --- Text --- */
+
+static void waiters_print(struct graph *graph, const char *holder, int depth)
+{
+	for (size_t i = 0; i < graph->count; i++) {
+		struct edge *edge = &graph->edges[i];
+
+		if (edge->shown || strcmp(edge->holder, holder) != 0)
+			continue;
+		edge->shown = true;
+		printf("%*s%s waits for %s (%s)\n", 2 * depth, "", edge->waiter, edge->lock, edge->priority);
+		waiters_print(graph, edge->waiter, depth + 1);
+	}
+}
+
+static void text_print(struct graph *graph)
+{
+	for (size_t i = 0; i < graph->count; i++) {
+		const struct edge *edge = &graph->edges[i];
+
+		if (edge->shown || waits(graph, edge->holder))
+			continue;
+		printf("%s%s%s\n", term_color(stdout, TERM_BOLD), edge->holder, term_color(stdout, TERM_PLAIN));
+		waiters_print(graph, edge->holder, 1);
+	}
+	for (size_t i = 0; i < graph->count; i++) {
+		const struct edge *edge = &graph->edges[i];
+
+		if (edge->shown)
+			continue;
+		printf("%s%s (in a circle)%s\n", term_color(stdout, TERM_RED), edge->holder,
+		       term_color(stdout, TERM_PLAIN));
+		waiters_print(graph, edge->holder, 1);
+	}
+}
+
+/* --- DOT --- */
+
+static void dot_quote(const char *text)
+{
+	putchar('"');
+	for (; *text != '\0'; text++)
+		printf(*text == '"' || *text == '\\' ? "\\%c" : "%c", *text);
+	putchar('"');
+}
+
+static void dot_print(const struct graph *graph)
+{
+	puts("digraph waits {\n\trankdir=LR;\n\tnode [shape=box];");
+	for (size_t i = 0; i < graph->count; i++) {
+		const struct edge *edge = &graph->edges[i];
+
+		putchar('\t');
+		dot_quote(edge->waiter);
+		fputs(" -> ", stdout);
+		dot_quote(edge->holder);
+		fputs(" [label=", stdout);
+		dot_quote(edge->lock);
+		puts("];");
+	}
+	puts("}");
+}
+
+static void graph_free(struct graph *graph)
+{
+	for (size_t i = 0; i < graph->count; i++) {
+		free(graph->edges[i].lock);
+		free(graph->edges[i].waiter);
+		free(graph->edges[i].holder);
+		free(graph->edges[i].priority);
+	}
+	free(graph->edges);
+	json_decref(graph->holders);
+}
+
+int cmd_graph(struct tool *tool, int argc, char **argv)
+{
+	static const struct option longs[] = {
+		TOOL_LONG,
+		SOURCE_LONG,
+		{ "dot", no_argument, NULL, 'd' },
+		{ NULL, 0, NULL, 0 },
+	};
+	struct graph graph = { .tool = tool };
+	struct source_where where = { .store = NULL };
+	struct source source;
+	bool dot = false;
+	int code = -1;
+	int c;
+
+	while (code < 0 && (c = getopt_long(argc, argv, TOOL_ANYWHERE SOURCE_SHORT "d", longs, NULL)) != -1) {
+		if (c == 'd')
+			dot = true;
+		else
+			code = source_option(tool, &where, c);
+	}
+	if (code >= 0)
+		return code;
+	if (optind != argc)
+		return tool_usage(tool, "\"%s\" is one word too many", argv[optind]);
+	code = source_open(tool, &where, &source);
+	if (code != EXIT_DONE)
+		return code;
+	graph.holders = json_object();
+	code = source_each(tool, &source, graph_take, &graph);
+	if (code == EXIT_DONE)
+		dot ? dot_print(&graph) : text_print(&graph);
+	graph_free(&graph);
+	source_close(&source);
+	return code;
+}

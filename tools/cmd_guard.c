@@ -1,0 +1,233 @@
+/*
+ * atlock guard: run a command that stops a shared resource, only if every other app that uses it is down, and only as long
+ * as that is so. The rules are the file system's; this asks the apps, takes stop@app, renews and gives back.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "job.h"
+#include "mount.h"
+#include "probe.h"
+
+#define TIMEOUT (2 * ATLOCK_SECOND)
+#define LEASE (60 * ATLOCK_SECOND)
+#define RENEWALS 4 /* within one lease */
+
+struct guard {
+	struct tool *tool;
+	struct mount mount;
+	const char *resource;
+	const char *app;
+	char *const *command;
+	struct probe *probes;
+	size_t count;
+	int64_t timeout;
+	char stop[2 * ATLOCK_COMPONENT_MAX + 32]; /* path of the lock below the root */
+	int64_t interval;                         /* between two renewals */
+};
+
+/* --- What the apps say --- */
+
+static int status_write(const struct guard *guard, const struct probe *probe)
+{
+	const char *word = atlock_app_status_name(probe->status);
+	char path[2 * ATLOCK_COMPONENT_MAX + 32];
+	int err = 0;
+	int fd;
+
+	(void)snprintf(path, sizeof(path), "shared/%s/apps/%s", guard->resource, probe->app);
+	fd = openat(guard->mount.fd, path, O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	if (write(fd, word, strlen(word)) < 0)
+		err = -errno;
+	close(fd);
+	return err;
+}
+
+/*
+ * Asks all, and writes what was found. An app of another user is not ours to speak for: what it says itself must then do. But
+ * what we saw counts in any case, if it is not down.
+ */
+static int guard_ask(const struct guard *guard)
+{
+	int err = probe_all(guard->probes, guard->count, guard->timeout);
+	int code = EXIT_DONE;
+
+	if (err < 0)
+		return tool_fail(guard->tool, EXIT_UNAVAILABLE, "curl cannot be run: %s", strerror(-err));
+	for (size_t i = 0; i < guard->count; i++) {
+		const struct probe *probe = &guard->probes[i];
+
+		err = status_write(guard, probe);
+		if (err == -ENOENT)
+			return tool_fail(guard->tool, EXIT_NO_INPUT, "%s is no app of shared/%s", probe->app,
+					 guard->resource);
+		if (err < 0 && err != -EACCES && err != -EPERM)
+			return tool_fail(guard->tool, tool_exit_code(-err), "shared/%s/apps/%s: %s", guard->resource,
+					 probe->app, strerror(-err));
+		if (probe->status != ATLOCK_APP_DOWN && strcmp(probe->app, guard->app) != 0)
+			code = tool_fail(guard->tool, EXIT_TRY_AGAIN, "%s is %s at %s", probe->app,
+					 atlock_app_status_name(probe->status), probe->url);
+	}
+	return code;
+}
+
+/* --- The lock --- */
+
+/* The names are good ones: what is not valid about them is that nobody registered the app. */
+static int refuse(const struct guard *guard, int err)
+{
+	int code = err == EEXIST ? EXIT_TRY_AGAIN : err == EINVAL ? EXIT_NO_INPUT : tool_exit_code(err);
+
+	return mount_complain(guard->tool, &guard->mount, code, guard->stop, err);
+}
+
+/* Another run for the same app is another: O_EXCL keeps the two apart. */
+static int stop_take(struct guard *guard)
+{
+	char ttl[32];
+	int64_t lease = LEASE;
+	int fd = openat(guard->mount.fd, guard->stop, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+
+	if (fd < 0)
+		return refuse(guard, errno);
+	close(fd);
+	if (mount_field(&guard->mount, guard->stop, "ttl", ttl, sizeof(ttl)))
+		(void)atlock_duration_parse(ttl, false, &lease);
+	guard->interval = lease / RENEWALS;
+	return EXIT_DONE;
+}
+
+static void stop_give_back(const struct guard *guard)
+{
+	if (unlinkat(guard->mount.fd, guard->stop, 0) != 0 && errno != ENOENT)
+		(void)tool_fail(guard->tool, 0, "%s: %s", guard->stop, strerror(errno));
+}
+
+/* --- The command --- */
+
+/* Asks again and renews. Once it is refused, the command must end. */
+static bool guard_renew(void *arg)
+{
+	const struct guard *guard = arg;
+	int code = guard_ask(guard);
+
+	if (code == EXIT_DONE && utimensat(guard->mount.fd, guard->stop, NULL, 0) != 0)
+		code = refuse(guard, errno);
+	if (code == EXIT_DONE)
+		return true;
+	(void)tool_fail(guard->tool, code, "shared/%s may not be stopped any more: the command is told to end",
+			guard->resource);
+	return false;
+}
+
+static int guard_run(struct guard *guard)
+{
+	struct job job = {
+		.tool = guard->tool, .argv = guard->command, .check = guard_renew, .arg = guard, .grace = ATLOCK_NEVER
+	};
+	int code;
+
+	job_prepare(&job);
+	code = stop_take(guard);
+	if (code != EXIT_DONE)
+		return code;
+	job.interval = guard->interval;
+	code = job_run(&job);
+	stop_give_back(guard);
+	job_pass_on(&job);
+	return job.ended_by_us ? EXIT_TRY_AGAIN : code;
+}
+
+/* --- The words --- */
+
+static int probe_add(struct guard *guard, char *text)
+{
+	char *equals = strchr(text, '=');
+	struct probe *probes;
+
+	if (equals == NULL || equals == text || equals[1] == '\0')
+		return tool_usage(guard->tool, "--probe is APP=URL, not \"%s\"", text);
+	*equals = '\0';
+	if (atlock_app_check(text, NULL) < 0)
+		return tool_usage(guard->tool, "\"%s\" cannot be the name of an app", text);
+	probes = reallocarray(guard->probes, guard->count + 1, sizeof(*probes));
+	if (probes == NULL)
+		return tool_fail(guard->tool, EXIT_SYSTEM, "out of memory");
+	guard->probes = probes;
+	probes[guard->count++] = (struct probe){ .app = text, .url = equals + 1 };
+	return -1;
+}
+
+static int option_take(struct guard *guard, int option)
+{
+	switch (option) {
+	case 'a': guard->app = optarg; return -1;
+	case 'p': return probe_add(guard, optarg);
+	case 't':
+		if (atlock_duration_parse(optarg, false, &guard->timeout) == 0 && guard->timeout > 0)
+			return -1;
+		return tool_usage(guard->tool, "--timeout is a duration such as 2s, not \"%s\"", optarg);
+	default: return tool_option(guard->tool, option);
+	}
+}
+
+/* Options may stand on both sides of the resource; the command begins after "--", or with the first word that is none. */
+static int words_take(struct guard *guard, int argc, char **argv)
+{
+	static const struct option longs[] = {
+		TOOL_LONG,
+		{ "app", required_argument, NULL, 'a' },
+		{ "probe", required_argument, NULL, 'p' },
+		{ "timeout", required_argument, NULL, 't' },
+		{ NULL, 0, NULL, 0 },
+	};
+	int code;
+	int c;
+
+	for (;;) {
+		while ((c = getopt_long(argc, argv, TOOL_SHORT "a:p:t:", longs, NULL)) != -1) {
+			code = option_take(guard, c);
+			if (code >= 0)
+				return code;
+		}
+		if (guard->resource != NULL || optind >= argc)
+			break;
+		guard->resource = argv[optind++];
+	}
+	guard->command = argv + optind;
+	if (guard->resource == NULL || atlock_component_check(guard->resource, NULL) < 0)
+		return tool_usage(guard->tool, "which resource? A name in shared/ comes first");
+	if (guard->app == NULL || atlock_app_check(guard->app, NULL) < 0)
+		return tool_usage(guard->tool, "for which app? --app says so");
+	if (optind >= argc)
+		return tool_usage(guard->tool, "which command is to run? It stands after --");
+	(void)snprintf(guard->stop, sizeof(guard->stop), "shared/%s/stop@%s", guard->resource, guard->app);
+	return -1;
+}
+
+int cmd_guard(struct tool *tool, int argc, char **argv)
+{
+	struct guard guard = { .tool = tool, .timeout = TIMEOUT };
+	int code = words_take(&guard, argc, argv);
+
+	if (code < 0) {
+		code = mount_open(tool, &guard.mount);
+		if (code == EXIT_DONE) {
+			code = guard_ask(&guard);
+			if (code == EXIT_DONE)
+				code = guard_run(&guard);
+			mount_close(&guard.mount);
+		}
+	}
+	free(guard.probes);
+	return code;
+}

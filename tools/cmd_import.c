@@ -1,0 +1,257 @@
+/*
+ * atlock import: takes over what Atlantis, or another tree, holds. Each lock is one write and so one transaction: it is there
+ * with all it has, or not at all, and running again goes on where the last run ended. What the tree holds already wins.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "snapshot.h"
+#include "term.h"
+
+enum outcome { OUT_DONE, OUT_THERE, OUT_CONFLICT, OUT_PASSED, OUTCOMES };
+
+struct import {
+	struct tool *tool;
+	struct mount mount;
+	struct snapshot tree;
+	struct progress progress;
+	bool dry;
+	uint64_t done[ATLOCK_FOREIGN_KINDS];
+	uint64_t outcomes[OUTCOMES];
+	uint64_t shortened;
+};
+
+/* A line about one record, under the progress line. */
+static void say(struct import *import, enum term_color color, const char *word, const char *path, const char *text)
+{
+	progress_clear(&import->progress);
+	printf("%s%s%s %s%s%s\n", term_color(stdout, color), word, term_color(stdout, TERM_PLAIN), path,
+	       text[0] == '\0' ? "" : ": ", text);
+}
+
+/* One write of a whole text: 0 or an errno. */
+static int write_whole(const struct mount *mount, const char *path, int flags, const char *text)
+{
+	int fd = openat(mount->fd, path, O_WRONLY | O_CLOEXEC | flags);
+	size_t len = strlen(text);
+	ssize_t n;
+	int err = 0;
+
+	if (fd < 0)
+		return errno;
+	n = write(fd, text, len);
+	if (n < 0)
+		err = errno;
+	else if ((size_t)n != len)
+		err = EIO;
+	if (close(fd) != 0 && err == 0)
+		err = errno;
+	return err;
+}
+
+/* wait/<lock>@<who> takes a lock with all that is written in one go; without blocking, it waits for nobody. */
+static int lock_write(const struct import *import, const struct atlock_foreign_record *record)
+{
+	char path[ATLOCK_PATH_MAX + ATLOCK_WHO_MAX + 16];
+	char *text;
+	int err;
+
+	snprintf(path, sizeof(path), "wait/%s@%s", record->path, record->who);
+	if (asprintf(&text, "%s%s%s%s", record->owner[0] == '\0' ? "" : "owner=", record->owner,
+		     record->owner[0] == '\0' ? "" : "\n", record->text) < 0)
+		return ENOMEM;
+	err = write_whole(&import->mount, path, O_NONBLOCK, text);
+	free(text);
+	return err;
+}
+
+/* The statuses last: a pull request without them is one that was not finished. */
+static int pull_write(const struct import *import, const struct atlock_foreign_record *record)
+{
+	char path[ATLOCK_PATH_MAX + 16];
+	int err;
+
+	snprintf(path, sizeof(path), "%s/meta", record->path);
+	err = write_whole(&import->mount, path, 0, record->meta);
+	if (err != 0 || record->text[0] == '\0')
+		return err;
+	snprintf(path, sizeof(path), "%s/projects.tsv", record->path);
+	return write_whole(&import->mount, path, 0, record->text);
+}
+
+/* A pull request of which an import that was cut off has written the first part. */
+static bool is_unfinished(const struct atlock_foreign_record *there, const struct atlock_foreign_record *record)
+{
+	const char *newline = there->text == NULL ? NULL : strchr(there->text, '\n');
+
+	return there->kind == ATLOCK_FOREIGN_PULL && there->meta != NULL && strcmp(there->meta, record->meta) == 0 &&
+	       (newline == NULL || (strncmp(there->text, "head=", 5) == 0 && newline[1] == '\0'));
+}
+
+static enum outcome compare(struct import *import, const struct atlock_foreign_record *there,
+			    const struct atlock_foreign_record *record)
+{
+	char text[800];
+	char difference[400];
+
+	if (strcmp(there->who, record->who) != 0 ||
+	    (record->owner[0] != '\0' && strcmp(there->owner, record->owner) != 0)) {
+		snprintf(text, sizeof(text), "is held by %s@%s, and would be %s@%s's", there->owner, there->who,
+			 record->owner[0] == '\0' ? "you" : record->owner, record->who);
+	} else if (record->value == NULL || there->value == NULL ||
+		   atlock_foreign_compare(there->value, record->value, difference, sizeof(difference)) == 0) {
+		return OUT_THERE;
+	} else if (is_unfinished(there, record)) {
+		return OUT_DONE;
+	} else {
+		snprintf(text, sizeof(text), "is there and differs: %s", difference);
+	}
+	say(import, TERM_RED, "conflict", record->path, text);
+	return OUT_CONFLICT;
+}
+
+/* What became of a write: an exit code that ends the import, or -1. */
+static int written(struct import *import, const struct atlock_foreign_record *record, int err, enum outcome *outcome)
+{
+	char why[512];
+
+	if (err == 0)
+		return -1;
+	mount_why(&import->mount, why, sizeof(why));
+	if (err == EAGAIN || err == EBUSY || err == EACCES) {
+		say(import, TERM_RED, "conflict", record->path, why);
+		*outcome = OUT_CONFLICT;
+		return -1;
+	}
+	if (err == EPERM || strstr(why, "administrators") != NULL) {
+		progress_clear(&import->progress);
+		return tool_fail(import->tool, EXIT_PERMISSION, "only administrators take locks for other users");
+	}
+	if (err == EINVAL || err == ENAMETOOLONG || err == ENOENT) {
+		say(import, TERM_YELLOW, "passed over", record->path, why);
+		*outcome = OUT_PASSED;
+		return -1;
+	}
+	progress_clear(&import->progress);
+	return tool_fail(import->tool, err == EDQUOT ? EXIT_TRY_AGAIN : tool_exit_code(err), "%s: %s%s%s", record->path,
+			 strerror(err), err == EDQUOT ? ": " : "", err == EDQUOT ? why : "");
+}
+
+/* One record. -1 to go on, or the exit code that ends it all. */
+static int import_one(struct import *import, const struct atlock_foreign_record *record)
+{
+	const struct snapshot_entry *there = snapshot_find(&import->tree, record->path);
+	enum outcome outcome = there == NULL ? OUT_DONE : compare(import, &there->record, record);
+	int code = -1;
+
+	if (record->elsewhere)
+		say(import, TERM_YELLOW, "note", record->path, "was kept under a key of something else");
+	if (outcome == OUT_DONE && import->dry)
+		say(import, TERM_GREEN, "would import", record->path, record->who);
+	else if (outcome == OUT_DONE)
+		code = written(import, record,
+			       record->kind == ATLOCK_FOREIGN_PULL ? pull_write(import, record)
+								   : lock_write(import, record),
+			       &outcome);
+	if (code >= 0)
+		return code;
+	import->outcomes[outcome]++;
+	if (outcome == OUT_DONE)
+		import->done[record->kind]++;
+	import->shortened += outcome == OUT_DONE && record->shortened;
+	return -1;
+}
+
+static int import_all(struct import *import, struct atlock_foreign *from)
+{
+	struct atlock_foreign_record record = { .key = NULL };
+	struct atlock_why why;
+	int code = -1;
+	int rc = 0;
+
+	progress_begin(&import->progress, import->dry ? "comparing" : "importing", atlock_foreign_total(from));
+	while (code < 0 && (rc = atlock_foreign_next(from, &record, &why)) != 1 && rc >= 0) {
+		if (rc == 2) {
+			say(import, TERM_YELLOW, "passed over", why.text, "");
+			import->outcomes[OUT_PASSED]++;
+		} else {
+			code = import_one(import, &record);
+		}
+		progress_step(&import->progress);
+	}
+	progress_clear(&import->progress);
+	atlock_foreign_clear(&record);
+	if (code < 0 && rc < 0)
+		code = tool_fail(import->tool, tool_exit_code(-rc), "%s", why.text);
+	return code;
+}
+
+static int summary(const struct import *import, int code)
+{
+	printf("%s %" PRIu64 " locks, %" PRIu64 " pull requests, %" PRIu64 " global locks; %" PRIu64
+	       " were there already, %" PRIu64 " conflicts, %" PRIu64 " passed over",
+	       import->dry ? "would import" : "imported", import->done[ATLOCK_FOREIGN_LOCK],
+	       import->done[ATLOCK_FOREIGN_PULL], import->done[ATLOCK_FOREIGN_GLOBAL], import->outcomes[OUT_THERE],
+	       import->outcomes[OUT_CONFLICT], import->outcomes[OUT_PASSED]);
+	if (import->shortened > 0)
+		printf(", %" PRIu64 " without a long description", import->shortened);
+	puts(code < 0 ? "" : "; stopped");
+	if (code >= 0)
+		return code;
+	return import->outcomes[OUT_CONFLICT] + import->outcomes[OUT_PASSED] > 0 ? EXIT_REFUSED : EXIT_DONE;
+}
+
+static int import_from(struct import *import, const char *uri, unsigned int flags)
+{
+	struct atlock_foreign *from;
+	struct atlock_why why = { .text = "" };
+	int code;
+	int err = atlock_foreign_open(&from, uri, flags, &why);
+
+	if (err < 0)
+		return tool_fail(import->tool, tool_exit_code(-err), "%s", why.text);
+	code = mount_open(import->tool, &import->mount);
+	if (code == EXIT_DONE) {
+		code = snapshot_read(import->tool, &import->mount, &import->tree);
+		if (code == EXIT_DONE)
+			code = summary(import, import_all(import, from));
+		snapshot_free(&import->tree);
+		mount_close(&import->mount);
+	}
+	atlock_foreign_close(from);
+	return code;
+}
+
+int cmd_import(struct tool *tool, int argc, char **argv)
+{
+	static const struct option longs[] = {
+		TOOL_LONG,
+		{ "dry-run", no_argument, NULL, 'n' },
+		{ "older", no_argument, NULL, 'o' },
+		{ "status-before-0.25", no_argument, NULL, 's' },
+		{ NULL, 0, NULL, 0 },
+	};
+	struct import import = { .tool = tool };
+	unsigned int flags = 0;
+	int code;
+	int c;
+
+	while ((c = getopt_long(argc, argv, TOOL_SHORT "n", longs, NULL)) != -1) {
+		switch (c) {
+		case 'n': import.dry = true; continue;
+		case 'o': flags |= ATLOCK_FOREIGN_OLDER; continue;
+		case 's': flags |= ATLOCK_FOREIGN_BEFORE_0_25; continue;
+		default: code = tool_option(tool, c); break;
+		}
+		if (code >= 0)
+			return code;
+	}
+	if (argc - optind != 1)
+		return tool_usage(tool, "name one file, one redis://host:port/db, or -");
+	return import_from(&import, argv[optind], flags);
+}

@@ -1,0 +1,50 @@
+/* atlock key: makes key files for the option key_file, and tells them apart. */
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "atlock.h"
+#include "command.h"
+
+typedef int key_fn(const char *path, char id[ATLOCK_KEY_ID_MAX], struct atlock_why *why);
+
+static const struct {
+	const char *name;
+	key_fn *run;
+} actions[] = { { "new", atlock_key_new }, { "id", atlock_key_id } };
+
+static key_fn *action_find(const char *name)
+{
+	for (size_t i = 0; i < sizeof(actions) / sizeof(actions[0]); i++)
+		if (strcmp(actions[i].name, name) == 0)
+			return actions[i].run;
+	return NULL;
+}
+
+int cmd_key(struct tool *tool, int argc, char **argv)
+{
+	static const struct option longs[] = { TOOL_LONG, { NULL, 0, NULL, 0 } };
+	char id[ATLOCK_KEY_ID_MAX] = "";
+	struct atlock_why why;
+	key_fn *action;
+	int err;
+	int c;
+
+	while ((c = getopt_long(argc, argv, TOOL_SHORT, longs, NULL)) != -1) {
+		int code = tool_option(tool, c);
+
+		if (code >= 0)
+			return code;
+	}
+	if (argc - optind != 2)
+		return tool_usage(tool, "say new or id, and which file");
+	action = action_find(argv[optind]);
+	if (action == NULL)
+		return tool_usage(tool, "\"%s\" is neither new nor id", argv[optind]);
+	err = action(argv[optind + 1], id, &why);
+	if (err < 0)
+		return tool_fail(tool, err == -EEXIST ? EXIT_REFUSED : tool_exit_code(-err), "%s", why.text);
+	printf("%s\n", id);
+	return EXIT_DONE;
+}

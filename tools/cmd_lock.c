@@ -1,0 +1,93 @@
+/* atlock lock: take locks and keep them. */
+#include <getopt.h>
+#include <string.h>
+
+#include "ask.h"
+#include "take.h"
+
+struct lock {
+	struct tool *tool;
+	struct ask ask;
+	const char *reason;
+	char who[ATLOCK_WHO_MAX + 2];
+	char text[1024];
+};
+
+static int option_take(struct lock *lock, int option)
+{
+	switch (option) {
+	case 'r':
+		lock->reason = optarg;
+		if (strchr(optarg, '\n') == NULL)
+			return -1;
+		return tool_usage(lock->tool, "--reason is one line");
+	case 'W':
+		(void)snprintf(lock->who, sizeof(lock->who), "@%s", optarg);
+		if (optarg[0] != '\0')
+			return -1;
+		return tool_usage(lock->tool, "--who is a name such as build-17");
+	default: return ask_option(lock->tool, &lock->ask, option);
+	}
+}
+
+/* The tokens, in the order in which the locks were named. */
+static void tokens_print(const struct take *take)
+{
+	char token[32];
+
+	for (size_t place = 1; place <= take->count; place++)
+		for (size_t i = 0; i < take->count; i++)
+			if (take->locks[i].place == place &&
+			    mount_field(take->mount, take->locks[i].name, "token", token, sizeof(token)))
+				puts(token);
+}
+
+static int lock_run(struct lock *lock, char *const *words)
+{
+	struct mount mount;
+	struct take take = {
+		.tool = lock->tool, .mount = &mount, .who = lock->who, .text = lock->text, .wait = lock->ask.wait
+	};
+	char more[768] = "";
+	int code = mount_open(lock->tool, &mount);
+
+	if (code != EXIT_DONE)
+		return code;
+	if (lock->reason != NULL)
+		(void)snprintf(more, sizeof(more), "reason=%s\n", lock->reason);
+	ask_text(&lock->ask, more, lock->text, sizeof(lock->text));
+	for (; code == EXIT_DONE && *words != NULL; words++)
+		code = take_add(&take, *words);
+	if (code == EXIT_DONE)
+		code = take_all(&take);
+	if (code == EXIT_DONE)
+		tokens_print(&take);
+	take_free(&take);
+	mount_close(&mount);
+	return code;
+}
+
+int cmd_lock(struct tool *tool, int argc, char **argv)
+{
+	static const struct option longs[] = {
+		TOOL_LONG,
+		ASK_LONG,
+		{ "reason", required_argument, NULL, 'r' },
+		{ "who", required_argument, NULL, 'W' },
+		{ NULL, 0, NULL, 0 },
+	};
+	struct lock lock = { .tool = tool };
+	int code;
+	int c;
+
+	while ((c = getopt_long(argc, argv, TOOL_ANYWHERE ASK_SHORT "r:W:", longs, NULL)) != -1) {
+		code = option_take(&lock, c);
+		if (code >= 0)
+			return code;
+	}
+	if (optind == argc)
+		return tool_usage(tool, "which lock?");
+	if (lock.reason != NULL && strlen(lock.reason) > 700)
+		return tool_usage(tool, "--reason is at most 700 bytes long");
+	return lock_run(&lock, argv + optind);
+}

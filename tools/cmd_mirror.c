@@ -1,0 +1,330 @@
+/*
+ * atlock mirror: follows the tree and writes what changes into Atlantis' Redis, for as long as both run side by side.
+ *
+ * Each look is a whole snapshot, compared with the last: nothing is missed, whatever failed in between, and a tree that
+ * cannot be read changes nothing at the other side. Every write there compares first (see foreign.h), so that what Atlantis
+ * does meanwhile is not lost: the lock of another pull request stays, and only what the mirror knows is deleted.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/select.h>
+#include <time.h>
+
+#include "snapshot.h"
+
+#define BACKOFF_FIRST ATLOCK_SECOND
+#define BACKOFF_LAST (60 * ATLOCK_SECOND)
+
+static volatile sig_atomic_t stopping;
+
+struct mirror {
+	struct tool *tool;
+	const char *uri;
+	struct mount mount; /* fd -1: not open */
+	struct atlock_foreign *to;
+	struct snapshot last; /* as it was written */
+	uint64_t events;      /* the tree's, when it was read last; 0: never */
+	bool prune;
+	uint64_t written;
+	uint64_t deleted;
+	uint64_t conflicts;
+};
+
+static void on_signal(int number)
+{
+	(void)number;
+	stopping = 1;
+}
+
+/* Until then, or a signal. */
+static void rest(int64_t time)
+{
+	struct timespec ts = { .tv_sec = (time_t)(time / ATLOCK_SECOND), .tv_nsec = (long)(time % ATLOCK_SECOND) };
+	sigset_t blocked;
+	sigset_t before;
+
+	/* Blocked from the look at the flag until the sleep: a signal in between would be slept over. */
+	sigemptyset(&blocked);
+	sigaddset(&blocked, SIGTERM);
+	sigaddset(&blocked, SIGINT);
+	sigprocmask(SIG_BLOCK, &blocked, &before);
+	if (!stopping)
+		pselect(0, NULL, NULL, NULL, &ts, &before);
+	sigprocmask(SIG_SETMASK, &before, NULL);
+}
+
+/* How many events the tree has had: nothing has changed while it stays the same. 0 if it cannot be read. */
+static uint64_t events_read(const struct mount *mount)
+{
+	FILE *health = mount_read(mount, "health");
+	uint64_t events = 0;
+	char line[256];
+
+	if (health == NULL)
+		return 0;
+	while (fgets(line, sizeof(line), health) != NULL)
+		if (strncmp(line, "events=", strlen("events=")) == 0)
+			events = strtoull(line + strlen("events="), NULL, 10);
+	fclose(health);
+	return events;
+}
+
+static int fail(const struct mirror *mirror, int err, const struct atlock_why *why)
+{
+	return tool_fail(mirror->tool, tool_exit_code(-err), "%s", why->text);
+}
+
+static int64_t pull_number(const char *value)
+{
+	json_t *record = json_loads(value, 0, NULL);
+	int64_t number = json_integer_value(json_object_get(json_object_get(record, "Pull"), "Num"));
+
+	json_decref(record);
+	return number;
+}
+
+/* Whether what is there may be overwritten: the mirror put it there, or it is the same pull request's. */
+static bool may_replace(const struct snapshot_entry *last, const struct snapshot_entry *entry, const char *value)
+{
+	if (last != NULL && last->there != NULL && strcmp(last->there, value) == 0)
+		return true;
+	return entry->record.kind == ATLOCK_FOREIGN_PULL || pull_number(entry->record.value) == pull_number(value);
+}
+
+/* Makes the other side's record what this one is. `entry->there` is set if it is afterwards. */
+static int put(struct mirror *mirror, const struct snapshot_entry *last, struct snapshot_entry *entry)
+{
+	const struct atlock_foreign_record *record = &entry->record;
+	char difference[400];
+	struct atlock_why why;
+	char *value = NULL;
+	int err = atlock_foreign_get(mirror->to, record, &value, &why);
+
+	if (err == 0 && atlock_foreign_compare(record->value, value, difference, sizeof(difference)) == 0) {
+		entry->there = value;
+		return EXIT_DONE;
+	}
+	if (err == 0 && !may_replace(last, entry, value)) {
+		if (last == NULL || !last->seen)
+			tool_fail(mirror->tool, 0, "%s is another's there: %s", record->path, difference);
+		mirror->conflicts++;
+		entry->seen = true;
+		free(value);
+		return EXIT_DONE;
+	}
+	if (err >= 0)
+		err = atlock_foreign_change(mirror->to, record, value, record->value, &why);
+	free(value);
+	if (err < 0)
+		return fail(mirror, err, &why);
+	/* Changed in between: the next look tries again. */
+	if (err == 1)
+		return EXIT_DONE;
+	entry->there = strdup(record->value);
+	mirror->written++;
+	return entry->there == NULL ? tool_fail(mirror->tool, EXIT_SYSTEM, "out of memory") : EXIT_DONE;
+}
+
+static bool is_unchanged(const struct snapshot_entry *last, const struct snapshot_entry *entry)
+{
+	return last != NULL && last->there != NULL && last->record.value != NULL &&
+	       strcmp(last->record.value, entry->record.value) == 0;
+}
+
+static int put_all(struct mirror *mirror, struct snapshot *now)
+{
+	int code = EXIT_DONE;
+
+	for (size_t i = 0; code == EXIT_DONE && i < now->count; i++) {
+		struct snapshot_entry *entry = &now->entries[i];
+		struct snapshot_entry *last = snapshot_find(&mirror->last, entry->record.path);
+
+		if (entry->record.key == NULL)
+			continue;
+		if (is_unchanged(last, entry)) {
+			entry->there = last->there;
+			last->there = NULL;
+			continue;
+		}
+		code = put(mirror, last, entry);
+	}
+	return code;
+}
+
+/* What is gone here goes there, unless somebody changed it. */
+static int drop_all(struct mirror *mirror, const struct snapshot *now)
+{
+	struct atlock_why why;
+
+	for (size_t i = 0; i < mirror->last.count; i++) {
+		const struct snapshot_entry *last = &mirror->last.entries[i];
+		int err;
+
+		if (last->there == NULL || snapshot_find(now, last->record.path) != NULL)
+			continue;
+		err = atlock_foreign_change(mirror->to, &last->record, last->there, NULL, &why);
+		if (err < 0)
+			return fail(mirror, err, &why);
+		mirror->deleted += err == 0;
+	}
+	return EXIT_DONE;
+}
+
+/* --delete: what is there and not here, from before the mirror began. */
+static int prune(struct mirror *mirror, const struct snapshot *now)
+{
+	struct atlock_foreign_record record = { .key = NULL };
+	struct atlock_why why;
+	int rc = 0;
+
+	while (rc >= 0 && (rc = atlock_foreign_next(mirror->to, &record, &why)) != 1) {
+		char *value = NULL;
+
+		if (rc != 0 || record.elsewhere || snapshot_find(now, record.path) != NULL)
+			continue;
+		rc = atlock_foreign_get(mirror->to, &record, &value, &why);
+		if (rc == 0)
+			rc = atlock_foreign_change(mirror->to, &record, value, NULL, &why);
+		mirror->deleted += rc == 0;
+		rc = rc < 0 ? rc : 0;
+		free(value);
+	}
+	atlock_foreign_clear(&record);
+	if (rc < 0)
+		return fail(mirror, rc, &why);
+	mirror->prune = false;
+	return EXIT_DONE;
+}
+
+/* Both ends, as far as they are not open. */
+static int ends_open(struct mirror *mirror)
+{
+	struct atlock_why why = { .text = "" };
+	int code = EXIT_DONE;
+	int err;
+
+	if (mirror->mount.fd < 0)
+		code = mount_open(mirror->tool, &mirror->mount);
+	if (code != EXIT_DONE || mirror->to != NULL)
+		return code;
+	err = atlock_foreign_open(&mirror->to, mirror->uri, 0, &why);
+	return err < 0 ? fail(mirror, err, &why) : EXIT_DONE;
+}
+
+static void ends_close(struct mirror *mirror)
+{
+	mount_close(&mirror->mount);
+	atlock_foreign_close(mirror->to);
+	mirror->to = NULL;
+	mirror->events = 0;
+}
+
+/* One look. What could not be written is in `last` without `there`, and tried again. */
+static int look(struct mirror *mirror)
+{
+	struct snapshot now = { .count = 0 };
+	uint64_t events;
+	int code = ends_open(mirror);
+
+	if (code != EXIT_DONE)
+		return code;
+	events = events_read(&mirror->mount);
+	if (events != 0 && events == mirror->events && mirror->conflicts == 0)
+		return EXIT_DONE;
+	mirror->conflicts = 0;
+	code = snapshot_read(mirror->tool, &mirror->mount, &now);
+	if (code == EXIT_DONE)
+		code = drop_all(mirror, &now);
+	if (code == EXIT_DONE)
+		code = put_all(mirror, &now);
+	if (code == EXIT_DONE && mirror->prune)
+		code = prune(mirror, &now);
+	if (code != EXIT_DONE) {
+		/* What was taken over from the last look goes back: only a whole look counts. */
+		for (size_t i = 0; i < now.count; i++) {
+			struct snapshot_entry *last = snapshot_find(&mirror->last, now.entries[i].record.path);
+
+			if (last != NULL && last->there == NULL) {
+				last->there = now.entries[i].there;
+				now.entries[i].there = NULL;
+			}
+		}
+		snapshot_free(&now);
+		return code;
+	}
+	snapshot_free(&mirror->last);
+	mirror->last = now;
+	mirror->events = events;
+	return EXIT_DONE;
+}
+
+static int mirror_run(struct mirror *mirror, bool once, int64_t interval)
+{
+	struct sigaction action = { .sa_handler = on_signal };
+	int64_t backoff = BACKOFF_FIRST;
+	int code;
+
+	sigaction(SIGTERM, &action, NULL);
+	sigaction(SIGINT, &action, NULL);
+	do {
+		code = look(mirror);
+		if (code == EXIT_USAGE)
+			break;
+		if (code != EXIT_DONE)
+			ends_close(mirror);
+		if (once)
+			break;
+		rest(code == EXIT_DONE ? interval : backoff);
+		backoff = code == EXIT_DONE ? BACKOFF_FIRST : backoff * 2 < BACKOFF_LAST ? backoff * 2 : BACKOFF_LAST;
+	} while (!stopping);
+	if (stopping)
+		code = EXIT_DONE;
+	printf("wrote %" PRIu64 " records, deleted %" PRIu64 ", %" PRIu64 " conflicts\n", mirror->written,
+	       mirror->deleted, mirror->conflicts);
+	return code == EXIT_DONE && mirror->conflicts > 0 ? EXIT_REFUSED : code;
+}
+
+int cmd_mirror(struct tool *tool, int argc, char **argv)
+{
+	static const struct option longs[] = {
+		TOOL_LONG,
+		{ "delete", no_argument, NULL, 'd' },
+		{ "interval", required_argument, NULL, 'i' },
+		{ "once", no_argument, NULL, 'o' },
+		{ "to", required_argument, NULL, 't' },
+		{ NULL, 0, NULL, 0 },
+	};
+	struct mirror mirror = { .tool = tool, .mount = { .fd = -1 } };
+	int64_t interval = ATLOCK_SECOND;
+	bool once = false;
+	int code;
+	int c;
+
+	while ((c = getopt_long(argc, argv, TOOL_SHORT "t:", longs, NULL)) != -1) {
+		code = -1;
+		switch (c) {
+		case 'd': mirror.prune = true; break;
+		case 'o': once = true; break;
+		case 't': mirror.uri = optarg; break;
+		case 'i':
+			if (atlock_duration_parse(optarg, false, &interval) < 0 || interval < ATLOCK_SECOND / 100)
+				return tool_usage(tool, "an interval is written 500ms, 1s, 1m");
+			break;
+		default: code = tool_option(tool, c); break;
+		}
+		if (code >= 0)
+			return code;
+	}
+	if (optind != argc || mirror.uri == NULL || strncmp(mirror.uri, "redis://", strlen("redis://")) != 0)
+		return tool_usage(tool, "where to? --to redis://host:port/db");
+	code = mirror_run(&mirror, once, interval);
+	snapshot_free(&mirror.last);
+	ends_close(&mirror);
+	return code;
+}

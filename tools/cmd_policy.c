@@ -1,0 +1,105 @@
+/* atlock policy test: which rule of the policy decides. */
+#include <bsd/string.h>
+#include <errno.h>
+#include <getopt.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <atlock.h>
+
+#include "mount.h"
+
+/* The file the mount has its rules from. */
+static int policy_of_mount(struct tool *tool, char *out, size_t len)
+{
+	struct mount mount;
+	FILE *config;
+	int code = mount_open(tool, &mount);
+
+	if (code != EXIT_DONE)
+		return code;
+	out[0] = '\0';
+	config = mount_read(&mount, "config/policy");
+	if (config == NULL)
+		code = tool_fail(tool, EXIT_UNAVAILABLE, "%s/config/policy cannot be read: %s", mount.path,
+				 strerror(errno));
+	else if (fgets(out, (int)len, config) != NULL)
+		out[strcspn(out, "\n")] = '\0';
+	if (config != NULL)
+		fclose(config);
+	if (code == EXIT_DONE && out[0] == '\0')
+		code = tool_fail(tool, EXIT_NO_INPUT, "%s has no policy: everything is as without one", mount.path);
+	mount_close(&mount);
+	return code;
+}
+
+static const char *const verdicts[] = {
+	"no rule decides: as without a policy", /* by verdict */
+	"allowed",
+	"denied",
+};
+
+/* 0 also where no rule decides: then nothing is denied. */
+static int policy_tell(struct tool *tool, struct atlock_policy *policy, char **words)
+{
+	struct atlock_policy_answer answer;
+	struct atlock_why why;
+	int err = atlock_policy_test(policy, words[0], words[1], words[2], &answer, &why);
+
+	if (err < 0)
+		return tool_fail(tool, err == -EINVAL ? EXIT_USAGE : EXIT_NO_INPUT, "%s", why.text);
+	if (answer.line == 0)
+		puts(verdicts[answer.verdict]);
+	else
+		printf("%s by line %zu: %s\n", verdicts[answer.verdict], answer.line, answer.rule);
+	return answer.verdict == ATLOCK_POLICY_DENIES ? EXIT_REFUSED : EXIT_DONE;
+}
+
+int cmd_policy(struct tool *tool, int argc, char **argv)
+{
+	static const struct option longs[] = {
+		TOOL_LONG,
+		{ "file", required_argument, NULL, 'f' },
+		{ NULL, 0, NULL, 0 },
+	};
+	bool test = argc > 1 && strcmp(argv[1], "test") == 0;
+	struct atlock_policy *policy = NULL;
+	struct atlock_why why;
+	char of_mount[PATH_MAX];
+	char *file = NULL;
+	int code = EXIT_DONE;
+	int c;
+
+	if (test) {
+		argc--;
+		argv++;
+	}
+	while ((c = getopt_long(argc, argv, TOOL_SHORT "f:", longs, NULL)) != -1) {
+		if (c == 'f') {
+			free(file);
+			file = realpath(optarg, NULL);
+			if (file == NULL)
+				return tool_fail(tool, EXIT_NO_INPUT, "%s: %s", optarg, strerror(errno));
+			continue;
+		}
+		code = tool_option(tool, c);
+		if (code >= 0) {
+			free(file);
+			return code;
+		}
+	}
+	code = EXIT_DONE;
+	if (!test || argc - optind != 3)
+		code = tool_usage(tool, "it is called as: policy test USER ACTION LOCK");
+	else if (file == NULL)
+		code = policy_of_mount(tool, of_mount, sizeof(of_mount));
+	if (code == EXIT_DONE && atlock_policy_load(file != NULL ? file : of_mount, &policy, &why) < 0)
+		code = tool_fail(tool, EXIT_DATA, "%s", why.text);
+	if (code == EXIT_DONE)
+		code = policy_tell(tool, policy, argv + optind);
+	atlock_policy_free(policy);
+	free(file);
+	return code;
+}

@@ -1,0 +1,85 @@
+/* atlock queue: who waits, for one lock or for all, in the order in which they will be served. */
+#include <getopt.h>
+#include <string.h>
+
+#include "grid.h"
+#include "lockpath.h"
+#include "source.h"
+
+struct queue {
+	struct tool *tool;
+	struct source source;
+	char path[ATLOCK_PATH_MAX]; /* "": all */
+	bool json;
+	struct grid grid;
+};
+
+static const char *const heading[] = { "LOCK", "POSITION", "PRIORITY", "WAITER", "SINCE", "DEADLINE", "EXPECTED" };
+
+static int row_add(struct grid *grid, const json_t *waiter)
+{
+	char who[ATLOCK_OWNER_MAX + ATLOCK_WHO_MAX + 2];
+	char position[24];
+	int err;
+
+	(void)snprintf(who, sizeof(who), "%s@%s", source_text(waiter, "owner"), source_text(waiter, "who"));
+	(void)snprintf(position, sizeof(position), "%" JSON_INTEGER_FORMAT,
+		       json_integer_value(json_object_get(waiter, "position")));
+	err = grid_add(grid, source_text(waiter, "lock"));
+	err = err == 0 ? grid_add(grid, position) : err;
+	err = err == 0 ? grid_add(grid, source_text(waiter, "priority")) : err;
+	err = err == 0 ? grid_add(grid, who) : err;
+	err = err == 0 ? grid_add(grid, source_text(waiter, "since")) : err;
+	err = err == 0 ? grid_add(grid, source_text(waiter, "deadline")) : err;
+	return err == 0 ? grid_add(grid, source_text(waiter, "expected_wait")) : err;
+}
+
+static int queue_take(void *arg, json_t *object)
+{
+	struct queue *queue = arg;
+
+	if (!source_is_waiter(object) ||
+	    (queue->path[0] != '\0' && strcmp(queue->path, source_text(object, "lock")) != 0))
+		return EXIT_DONE;
+	if (queue->json) {
+		json_dumpf(object, stdout, JSON_COMPACT);
+		putchar('\n');
+		return EXIT_DONE;
+	}
+	return row_add(&queue->grid, object) < 0 ? tool_fail(queue->tool, EXIT_SYSTEM, "out of memory") : EXIT_DONE;
+}
+
+int cmd_queue(struct tool *tool, int argc, char **argv)
+{
+	static const struct option longs[] = {
+		TOOL_LONG,
+		SOURCE_LONG,
+		{ "json", no_argument, NULL, 'j' },
+		{ NULL, 0, NULL, 0 },
+	};
+	struct queue queue = { .tool = tool, .grid = { .heading = heading, .columns = 7 } };
+	struct source_where where = { .store = NULL };
+	int code = -1;
+	int c;
+
+	while (code < 0 && (c = getopt_long(argc, argv, TOOL_ANYWHERE SOURCE_SHORT "j", longs, NULL)) != -1) {
+		if (c == 'j')
+			queue.json = true;
+		else
+			code = source_option(tool, &where, c);
+	}
+	if (code >= 0)
+		return code;
+	if (argc - optind > 1)
+		return tool_usage(tool, "\"%s\" is one word too many", argv[optind + 1]);
+	code = source_open(tool, &where, &queue.source);
+	if (code == EXIT_DONE && optind < argc)
+		code = lockpath_take(tool, &queue.source.mount, argv[optind], queue.path);
+	if (code == EXIT_DONE)
+		code = source_each(tool, &queue.source, queue_take, &queue);
+	if (code == EXIT_DONE && !queue.json)
+		grid_print(&queue.grid);
+	grid_free(&queue.grid);
+	source_close(&queue.source);
+	return code;
+}

@@ -1,0 +1,80 @@
+/* atlock restore: a store from a copy that atlock backup made. */
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+
+#include "source.h"
+
+static int problems_fail(const struct tool *tool, const char *where, int64_t problems)
+{
+	return tool_fail(tool, EXIT_DATA, "%s has %" PRId64 " problems: not restored", where, problems);
+}
+
+/* Only a copy that is in order is worth to be copied. */
+static int restore_copy(struct tool *tool, const struct source_where *from, const char *to)
+{
+	struct atlock_why why = { .text = "" };
+	struct atlock *al;
+	int code = source_open_store(tool, from, true, &al);
+	int64_t problems;
+	int err = 0;
+
+	if (code != EXIT_DONE)
+		return code;
+	problems = atlock_check(al, stderr);
+	if (problems == 0)
+		err = atlock_backup(al, to, &why);
+	atlock_close(al);
+	if (problems != 0)
+		return problems_fail(tool, from->store, problems);
+	if (err < 0)
+		return tool_fail(tool, err == -ENOTEMPTY ? EXIT_REFUSED : tool_exit_code(-err), "%s", why.text);
+	return EXIT_DONE;
+}
+
+static int restore_finish(struct tool *tool, const struct source_where *to)
+{
+	struct atlock_why why = { .text = "" };
+	struct atlock_status status = { .held = 0 };
+	struct atlock *al;
+	int code = source_open_store(tool, to, false, &al);
+	int64_t problems = 0;
+	int err;
+
+	if (code != EXIT_DONE)
+		return code;
+	err = atlock_restored(al, &why);
+	if (err == 0)
+		problems = atlock_check(al, stderr);
+	(void)atlock_status(al, &status);
+	atlock_close(al);
+	if (err < 0)
+		return tool_fail(tool, tool_exit_code(-err), "%s", why.text);
+	if (problems != 0)
+		return problems_fail(tool, to->store, problems);
+	printf("%s: %" PRIu64 " locks, %" PRIu64 " waiters; mount it with atlockfs --store\n", to->store, status.held,
+	       status.waiting);
+	return EXIT_DONE;
+}
+
+int cmd_restore(struct tool *tool, int argc, char **argv)
+{
+	static const struct option longs[] = { TOOL_LONG, SOURCE_LONG, { NULL, 0, NULL, 0 } };
+	struct source_where where = { .store = NULL };
+	struct source_where from;
+	int code;
+	int c;
+
+	while ((c = getopt_long(argc, argv, TOOL_ANYWHERE SOURCE_SHORT, longs, NULL)) != -1) {
+		code = source_option(tool, &where, c);
+		if (code >= 0)
+			return code;
+	}
+	if (where.store == NULL)
+		return tool_usage(tool, "where to? --store says so: a new or empty directory for atlockfs");
+	if (optind + 1 != argc)
+		return tool_usage(tool, "which copy? One directory that atlock backup made");
+	from = (struct source_where){ .store = argv[optind], .key_file = where.key_file };
+	code = restore_copy(tool, &from, where.store);
+	return code == EXIT_DONE ? restore_finish(tool, &where) : code;
+}

@@ -1,0 +1,322 @@
+/*
+ * atlock run: run a command while locks are held. The keeper (leash.h) holds them as "@pid:" of its own, so that they end with
+ * it however it ends; while the command runs it renews them, and ends the command if one is lost.
+ */
+#include <bsd/stdlib.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "ask.h"
+#include "job.h"
+#include "leash.h"
+#include "take.h"
+
+#define GRACE (10 * ATLOCK_SECOND)
+#define LOOK ATLOCK_SECOND /* how often to see whether the locks are still there */
+#define RENEWALS 4         /* within one lease */
+
+struct run {
+	struct tool *tool;
+	struct mount mount;
+	char *const *command;
+	char **locks; /* as given */
+	size_t count;
+	const char *guard;   /* --command */
+	const char *on_lost; /* "kill", "warn", or a command */
+	struct ask ask;
+	int64_t grace;
+	struct take take;
+	char process[32]; /* who we are, and who else we may be */
+	char name[64];
+	char text[256];
+	int64_t lease; /* the shortest; ATLOCK_NEVER if they have none */
+	int64_t since; /* how long ago they were renewed */
+	bool lost;
+};
+
+/* --- While it runs --- */
+
+static int64_t run_interval(const struct run *run)
+{
+	return run->lease / RENEWALS < LOOK ? run->lease / RENEWALS : LOOK;
+}
+
+/* Without a shell's help a script may say what is to be done instead. */
+static void lost_command(const struct run *run)
+{
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		sigset_t none;
+
+		sigemptyset(&none);
+		sigprocmask(SIG_SETMASK, &none, NULL);
+		execl("/bin/sh", "sh", "-c", run->on_lost, (char *)NULL);
+		_exit(127);
+	}
+	if (pid < 0)
+		(void)tool_fail(run->tool, 0, "%s: %s", run->on_lost, strerror(errno));
+}
+
+static bool run_lost(struct run *run, const char *name)
+{
+	bool kill = strcmp(run->on_lost, "kill") == 0;
+
+	if (run->lost)
+		return true;
+	run->lost = true;
+	(void)tool_fail(run->tool, 0, "%s is lost: %s", name,
+			kill ? "the command is told to end" : "the command goes on without it");
+	if (kill)
+		return false;
+	setenv("ATLOCK_LOST", name, 1);
+	if (strcmp(run->on_lost, "warn") != 0)
+		lost_command(run);
+	return true;
+}
+
+/* 0, or an errno: ENOENT and the like if it is another's or nobody's. A name with who is there only while that is true. */
+static int lock_look(const struct run *run, const char *name, bool renew)
+{
+	struct stat st;
+	int rc = renew ? utimensat(run->mount.fd, name, NULL, 0) : fstatat(run->mount.fd, name, &st, 0);
+
+	return rc == 0 ? 0 : errno;
+}
+
+/* While no daemon answers nobody else can get them either, but a lease goes on. */
+static bool run_check(void *arg)
+{
+	struct run *run = arg;
+	bool renew = run->lease != ATLOCK_NEVER && run->since >= run->lease / RENEWALS;
+	int err = 0;
+
+	run->since += run_interval(run);
+	for (size_t i = 0; i < run->take.count; i++) {
+		const char *name = run->take.locks[i].name;
+
+		err = lock_look(run, name, renew);
+		if (err == ENOENT || err == EPERM || err == EACCES || (err != 0 && run->since >= run->lease))
+			return run_lost(run, name);
+		if (err != 0)
+			break;
+	}
+	if (err == 0 && renew)
+		run->since = 0;
+	if (err == ENOTCONN || err == ECONNABORTED)
+		mount_reopen(&run->mount); /* a new daemon watches our process again */
+	return true;
+}
+
+/* --- Before --- */
+
+/* global/<command> held by another stops all of its kind. The holder alone may open it for writing. */
+static int guard_check(const struct run *run)
+{
+	char path[ATLOCK_PATH_MAX];
+	int fd;
+
+	if (run->guard == NULL)
+		return EXIT_DONE;
+	(void)snprintf(path, sizeof(path), "global/%s", run->guard);
+	fd = openat(run->mount.fd, path, O_WRONLY | O_CLOEXEC);
+	if (fd < 0 && errno != ENOENT)
+		return lockpath_refused(run->tool, &run->mount, path, errno);
+	if (fd >= 0)
+		close(fd);
+	return EXIT_DONE;
+}
+
+/* One lock's values under this name; all of them, a line each, under its plural. */
+static int export_field(const struct run *run, const char *variable, const char *key)
+{
+	const struct take *take = &run->take;
+	char value[ATLOCK_PATH_MAX];
+	char name[32];
+	char *all = NULL;
+	size_t len = 0;
+	FILE *lines = open_memstream(&all, &len);
+
+	if (lines == NULL)
+		return -1;
+	for (size_t place = 1; place <= take->count; place++)
+		for (size_t i = 0; i < take->count; i++) {
+			const struct taken *lock = &take->locks[i];
+
+			if (lock->place != place)
+				continue;
+			if (key == NULL)
+				(void)snprintf(value, sizeof(value), "%s", lock->path);
+			else
+				(void)mount_field(&run->mount, lock->name, key, value, sizeof(value));
+			fprintf(lines, "%s%s", place == 1 ? "" : "\n", value);
+			if (place == 1)
+				setenv(variable, value, 1);
+		}
+	fclose(lines);
+	(void)snprintf(name, sizeof(name), "%sS", variable);
+	setenv(name, all, 1);
+	free(all);
+	return 0;
+}
+
+static void run_export(struct run *run)
+{
+	setenv("ATLOCKFS", run->mount.path, 1);
+	if (run->take.count == 0)
+		return;
+	(void)export_field(run, "ATLOCK_LOCK", NULL);
+	(void)export_field(run, "ATLOCK_TOKEN", "token");
+	(void)export_field(run, "ATLOCK_ID", "id");
+	setenv("ATLOCK_WHO", run->take.who + 1, 1);
+}
+
+static void run_lease(struct run *run)
+{
+	char ttl[64];
+	int64_t lease;
+
+	run->lease = ATLOCK_NEVER;
+	for (size_t i = 0; i < run->take.count; i++)
+		if (mount_field(&run->mount, run->take.locks[i].name, "ttl", ttl, sizeof(ttl)) &&
+		    atlock_duration_parse(ttl, true, &lease) == 0 && lease < run->lease)
+			run->lease = lease;
+}
+
+/* --- The keeper --- */
+
+/* The daemon sees no processes of other pid namespaces: a container has a name that nobody else has, and a lease, instead. */
+static int locks_take(struct run *run)
+{
+	(void)snprintf(run->process, sizeof(run->process), "@pid:%jd", (intmax_t)getpid());
+	(void)snprintf(run->name, sizeof(run->name), "@run-%jd-%08x", (intmax_t)getpid(), arc4random());
+	ask_text(&run->ask, "", run->text, sizeof(run->text));
+	run->take = (struct take){ .tool = run->tool,
+				   .mount = &run->mount,
+				   .who = run->process,
+				   .other = run->name,
+				   .text = run->text,
+				   .wait = run->ask.wait };
+	for (size_t i = 0; i < run->count; i++) {
+		int code = take_add(&run->take, run->locks[i]);
+
+		if (code != EXIT_DONE)
+			return code;
+	}
+	return take_all(&run->take);
+}
+
+static int keeper(const struct leash *leash, void *arg)
+{
+	struct run *run = arg;
+	struct job job = { .tool = run->tool,
+			   .argv = run->command,
+			   .check = run_check,
+			   .arg = run,
+			   .grace = run->grace,
+			   .home = leash->home,
+			   .parent = leash->front,
+			   .group = leash->group };
+	int code;
+
+	code = guard_check(run);
+	if (code == EXIT_DONE)
+		code = locks_take(run);
+	if (code != EXIT_DONE)
+		return code;
+	job_prepare(&job);
+	run_lease(run);
+	run_export(run);
+	job.interval = run_interval(run);
+	/* It may have waited for long. */
+	code = guard_check(run);
+	if (code == EXIT_DONE)
+		code = job_run(&job);
+	take_back(&run->take);
+	job_pass_on(&job);
+	return job.ended_by_us ? EXIT_TRY_AGAIN : code;
+}
+
+/* --- The words --- */
+
+static int lock_add(struct run *run, char *text)
+{
+	char **locks = reallocarray(run->locks, run->count + 1, sizeof(*locks));
+
+	if (locks == NULL)
+		return tool_fail(run->tool, EXIT_SYSTEM, "out of memory");
+	run->locks = locks;
+	locks[run->count++] = text;
+	return -1;
+}
+
+static int command_take(struct run *run)
+{
+	char path[ATLOCK_PATH_MAX];
+	struct atlock_name name;
+
+	(void)snprintf(path, sizeof(path), "global/%s", optarg);
+	if (atlock_name_parse(path, &name, NULL) < 0 || name.who[0] != '\0')
+		return tool_usage(run->tool, "--command is a name in global/ such as apply, not \"%s\"", optarg);
+	run->guard = optarg;
+	return -1;
+}
+
+static int option_take(struct run *run, int option)
+{
+	switch (option) {
+	case 'l': return lock_add(run, optarg);
+	case 'k': return ask_duration(run->tool, "kill-after", true, &run->grace);
+	case 'c': return command_take(run);
+	case 'o': run->on_lost = optarg; return -1;
+	default: return ask_option(run->tool, &run->ask, option);
+	}
+}
+
+static int words_take(struct run *run, int argc, char **argv)
+{
+	static const struct option longs[] = {
+		TOOL_LONG,
+		ASK_LONG,
+		{ "lock", required_argument, NULL, 'l' },
+		{ "command", required_argument, NULL, 'c' },
+		{ "on-lost", required_argument, NULL, 'o' },
+		{ "kill-after", required_argument, NULL, 'k' },
+		{ NULL, 0, NULL, 0 },
+	};
+	int code;
+	int c;
+
+	while ((c = getopt_long(argc, argv, TOOL_SHORT ASK_SHORT "l:c:o:k:", longs, NULL)) != -1) {
+		code = option_take(run, c);
+		if (code >= 0)
+			return code;
+	}
+	if (run->count == 0 && run->guard == NULL)
+		return tool_usage(run->tool, "which lock is to be held? --lock says so");
+	if (optind >= argc)
+		return tool_usage(run->tool, "which command is to run? It stands after --");
+	run->command = argv + optind;
+	return -1;
+}
+
+int cmd_run(struct tool *tool, int argc, char **argv)
+{
+	struct run run = { .tool = tool, .on_lost = "kill", .grace = GRACE, .lease = ATLOCK_NEVER };
+	int code = words_take(&run, argc, argv);
+
+	if (code < 0) {
+		code = mount_open(tool, &run.mount);
+		if (code == EXIT_DONE) {
+			code = leash_run(tool, keeper, &run);
+			mount_close(&run.mount);
+		}
+	}
+	free(run.locks);
+	return code;
+}

@@ -1,0 +1,123 @@
+/* atlock show: all about some locks, by path or by id. */
+#include <errno.h>
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lockpath.h"
+#include "source.h"
+
+struct show {
+	struct tool *tool;
+	struct source source;
+	bool json;
+	/* What is looked for: */
+	const char *id; /* or NULL */
+	char path[ATLOCK_PATH_MAX];
+	bool found;
+};
+
+/* The lines of `cat`, made from what both a mount and a store give. */
+static void text_print(const json_t *lock)
+{
+	const char *key;
+	json_t *value;
+
+	/* jansson's loop casts away the const of what it only reads. */
+	json_object_foreach((json_t *)lock, key, value) {
+		if (json_is_string(value) && strcmp(key, "kind") != 0)
+			printf("%s=%s\n", key, json_string_value(value));
+		else if (json_is_integer(value))
+			printf("%s=%" JSON_INTEGER_FORMAT "\n", key, json_integer_value(value));
+	}
+	json_object_foreach(json_object_get(lock, "meta"), key, value) {
+		printf("%s=%s\n", key, json_string_value(value));
+	}
+}
+
+static int show_take(void *arg, json_t *object)
+{
+	struct show *show = arg;
+
+	if (source_is_waiter(object) || show->found)
+		return EXIT_DONE;
+	if (strcmp(show->id != NULL ? show->id : show->path, source_text(object, show->id != NULL ? "id" : "lock")) !=
+	    0)
+		return EXIT_DONE;
+	show->found = true;
+	if (show->json) {
+		json_dumpf(object, stdout, JSON_COMPACT);
+		putchar('\n');
+	} else {
+		text_print(object);
+	}
+	return EXIT_DONE;
+}
+
+/* Through a mount the lock's own file says it all at once, whatever else is held. */
+static int file_print(const struct show *show)
+{
+	const char *path = show->path;
+	FILE *file = mount_read(&show->source.mount, path);
+	char line[1024];
+
+	if (file == NULL)
+		return lockpath_refused(show->tool, &show->source.mount, path, errno);
+	printf("lock=%.*s\n", (int)strcspn(path, "@"), path);
+	while (fgets(line, sizeof(line), file) != NULL)
+		fputs(line, stdout);
+	fclose(file);
+	return EXIT_DONE;
+}
+
+static int show_one(struct show *show, const char *word)
+{
+	int code = EXIT_DONE;
+
+	show->found = false;
+	show->id = show->source.al != NULL && lockpath_is_id(word) ? word : NULL;
+	if (show->id == NULL)
+		code = lockpath_find(show->tool, &show->source.mount, word, show->path);
+	if (code != EXIT_DONE)
+		return code;
+	if (show->source.al == NULL && !show->json)
+		return file_print(show);
+	code = source_each(show->tool, &show->source, show_take, show);
+	return code != EXIT_DONE || show->found ? code
+						: tool_fail(show->tool, EXIT_REFUSED, "%s: nobody holds it", word);
+}
+
+int cmd_show(struct tool *tool, int argc, char **argv)
+{
+	static const struct option longs[] = {
+		TOOL_LONG,
+		SOURCE_LONG,
+		{ "json", no_argument, NULL, 'j' },
+		{ NULL, 0, NULL, 0 },
+	};
+	struct show show = { .tool = tool };
+	struct source_where where = { .store = NULL };
+	int first = EXIT_DONE;
+	int code = -1;
+	int c;
+
+	while (code < 0 && (c = getopt_long(argc, argv, TOOL_ANYWHERE SOURCE_SHORT "j", longs, NULL)) != -1) {
+		if (c == 'j')
+			show.json = true;
+		else
+			code = source_option(tool, &where, c);
+	}
+	if (code >= 0)
+		return code;
+	if (optind == argc)
+		return tool_usage(tool, "which lock? A path, or an id");
+	code = source_open(tool, &where, &show.source);
+	if (code != EXIT_DONE)
+		return code;
+	for (; optind < argc; optind++) {
+		code = show_one(&show, argv[optind]);
+		first = first == EXIT_DONE ? code : first;
+	}
+	source_close(&show.source);
+	return first;
+}

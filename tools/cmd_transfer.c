@@ -1,0 +1,82 @@
+/* atlock transfer: hand locks over; token and queue stay. */
+#include <errno.h>
+#include <getopt.h>
+#include <pwd.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lockpath.h"
+
+struct transfer {
+	struct mount mount;
+	const char *owner; /* or "" */
+	const char *who;   /* or "" */
+	char text[ATLOCK_OWNER_MAX + ATLOCK_WHO_MAX + 32];
+};
+
+/* Root hands over what others hold, as chown(1) does, to a user. */
+static int transfer_by_chown(const struct transfer *transfer, const char *path)
+{
+	const struct passwd *user = getpwnam(transfer->owner);
+
+	if (user == NULL)
+		return -EINVAL;
+	return fchownat(transfer->mount.fd, path, user->pw_uid, (gid_t)-1, 0) != 0 ? -errno : 0;
+}
+
+static int transfer_one(void *arg, const char *path)
+{
+	const struct transfer *transfer = arg;
+	int err = lockpath_write(&transfer->mount, path, transfer->text);
+	bool others = err == -EBUSY || err == -EACCES || err == -EPERM;
+
+	if (others && geteuid() == 0 && transfer->owner[0] != '\0' && transfer->who[0] == '\0')
+		err = transfer_by_chown(transfer, path);
+	return err;
+}
+
+/* "alice", "alice@build-17" or "@build-17". */
+static int to_take(struct tool *tool, struct transfer *transfer, char *text)
+{
+	char *at = strchr(text, '@');
+	bool owner;
+
+	if (text[0] == '\0' || (at != NULL && at[1] == '\0'))
+		return tool_usage(tool, "--to is OWNER, OWNER@WHO or @WHO, not \"%s\"", text);
+	if (at != NULL)
+		*at = '\0';
+	transfer->owner = text;
+	transfer->who = at == NULL ? "" : at + 1;
+	owner = transfer->owner[0] != '\0';
+	(void)snprintf(transfer->text, sizeof(transfer->text), "%s%s%s%s%s%s", owner ? "owner=" : "", transfer->owner,
+		       owner ? "\n" : "", at != NULL ? "who=" : "", transfer->who, at != NULL ? "\n" : "");
+	return -1;
+}
+
+int cmd_transfer(struct tool *tool, int argc, char **argv)
+{
+	static const struct option longs[] = {
+		TOOL_LONG,
+		{ "to", required_argument, NULL, 't' },
+		{ NULL, 0, NULL, 0 },
+	};
+	struct transfer transfer = { .owner = NULL };
+	int code;
+	int c;
+
+	while ((c = getopt_long(argc, argv, TOOL_ANYWHERE "t:", longs, NULL)) != -1) {
+		code = c == 't' ? to_take(tool, &transfer, optarg) : tool_option(tool, c);
+		if (code >= 0)
+			return code;
+	}
+	if (optind == argc)
+		return tool_usage(tool, "which lock?");
+	if (transfer.owner == NULL)
+		return tool_usage(tool, "to whom? --to OWNER@WHO says so");
+	code = mount_open(tool, &transfer.mount);
+	if (code != EXIT_DONE)
+		return code;
+	code = lockpath_each(tool, &transfer.mount, argv + optind, transfer_one, &transfer);
+	mount_close(&transfer.mount);
+	return code;
+}

@@ -1,0 +1,40 @@
+/* atlock unlock: give locks back. */
+#include <errno.h>
+#include <getopt.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lockpath.h"
+
+/* An administrator's unlink releases whoever holds it: that is what force-unlock is for. */
+static int unlock_one(void *arg, const char *path)
+{
+	const struct mount *mount = arg;
+	int err = strchr(path, '@') != NULL ? 0 : lockpath_mine(mount, path);
+
+	if (err == 0 && unlinkat(mount->fd, path, 0) != 0)
+		err = -errno;
+	return err;
+}
+
+int cmd_unlock(struct tool *tool, int argc, char **argv)
+{
+	static const struct option longs[] = { TOOL_LONG, { NULL, 0, NULL, 0 } };
+	struct mount mount;
+	int code;
+	int c;
+
+	while ((c = getopt_long(argc, argv, TOOL_ANYWHERE, longs, NULL)) != -1) {
+		code = tool_option(tool, c);
+		if (code >= 0)
+			return code;
+	}
+	if (optind == argc)
+		return tool_usage(tool, "which lock?");
+	code = mount_open(tool, &mount);
+	if (code != EXIT_DONE)
+		return code;
+	code = lockpath_each(tool, &mount, argv + optind, unlock_one, &mount);
+	mount_close(&mount);
+	return code;
+}

@@ -1,0 +1,114 @@
+/* atlock verify: compares the tree with what Atlantis has, and lists every difference. */
+#include <getopt.h>
+#include <inttypes.h>
+
+#include "snapshot.h"
+#include "term.h"
+
+struct verify {
+	struct tool *tool;
+	struct snapshot tree;
+	uint64_t same;
+	uint64_t differences;
+};
+
+static void differ(struct verify *verify, const char *word, const char *path, const char *text)
+{
+	printf("%s%s%s %s%s%s\n", term_color(stdout, TERM_YELLOW), word, term_color(stdout, TERM_PLAIN), path,
+	       text[0] == '\0' ? "" : ": ", text);
+	verify->differences++;
+}
+
+static void verify_one(struct verify *verify, const struct atlock_foreign_record *record)
+{
+	struct snapshot_entry *here = snapshot_find(&verify->tree, record->path);
+	char difference[400];
+
+	if (here == NULL) {
+		differ(verify, "only there", record->path, "");
+		return;
+	}
+	here->seen = true;
+	if (here->record.value == NULL || record->value == NULL)
+		differ(verify, "differs", record->path, "Atlantis cannot have what is here");
+	else if (atlock_foreign_compare(here->record.value, record->value, difference, sizeof(difference)) != 0)
+		differ(verify, "differs", record->path, difference);
+	else
+		verify->same++;
+}
+
+static int verify_all(struct verify *verify, struct atlock_foreign *from)
+{
+	struct atlock_foreign_record record = { .key = NULL };
+	struct atlock_why why;
+	int rc;
+
+	while ((rc = atlock_foreign_next(from, &record, &why)) != 1 && rc >= 0) {
+		if (rc == 2)
+			differ(verify, "unreadable there", why.text, "");
+		else
+			verify_one(verify, &record);
+	}
+	atlock_foreign_clear(&record);
+	if (rc < 0)
+		return tool_fail(verify->tool, tool_exit_code(-rc), "%s", why.text);
+	for (size_t i = 0; i < verify->tree.count; i++)
+		if (!verify->tree.entries[i].seen && verify->tree.entries[i].record.key != NULL)
+			differ(verify, "only here", verify->tree.entries[i].record.path, "");
+	printf("%" PRIu64 " records are the same, %" PRIu64 " differences\n", verify->same, verify->differences);
+	return verify->differences > 0 ? EXIT_REFUSED : EXIT_DONE;
+}
+
+static int verify_against(struct verify *verify, const char *uri, unsigned int flags)
+{
+	struct atlock_foreign *from;
+	struct atlock_why why = { .text = "" };
+	struct mount mount;
+	int code;
+	int err = atlock_foreign_open(&from, uri, flags, &why);
+
+	if (err < 0)
+		return tool_fail(verify->tool, tool_exit_code(-err), "%s", why.text);
+	code = mount_open(verify->tool, &mount);
+	if (code == EXIT_DONE) {
+		code = snapshot_read(verify->tool, &mount, &verify->tree);
+		if (code == EXIT_DONE)
+			code = verify_all(verify, from);
+		snapshot_free(&verify->tree);
+		mount_close(&mount);
+	}
+	atlock_foreign_close(from);
+	return code;
+}
+
+int cmd_verify(struct tool *tool, int argc, char **argv)
+{
+	static const struct option longs[] = {
+		TOOL_LONG,
+		{ "against", required_argument, NULL, 'a' },
+		{ "older", no_argument, NULL, 'o' },
+		{ "status-before-0.25", no_argument, NULL, 's' },
+		{ NULL, 0, NULL, 0 },
+	};
+	struct verify verify = { .tool = tool };
+	const char *against = NULL;
+	unsigned int flags = 0;
+	int code;
+	int c;
+
+	while ((c = getopt_long(argc, argv, TOOL_SHORT "a:", longs, NULL)) != -1) {
+		switch (c) {
+		case 'a': against = optarg; continue;
+		case 'o': flags |= ATLOCK_FOREIGN_OLDER; continue;
+		case 's': flags |= ATLOCK_FOREIGN_BEFORE_0_25; continue;
+		default: code = tool_option(tool, c); break;
+		}
+		if (code >= 0)
+			return code;
+	}
+	if (against == NULL && argc - optind == 1)
+		against = argv[optind++];
+	if (against == NULL || optind != argc)
+		return tool_usage(tool, "against what? --against FILE, redis://host:port/db, or -");
+	return verify_against(&verify, against, flags);
+}

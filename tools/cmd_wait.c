@@ -1,0 +1,101 @@
+/* atlock wait: until a lock is ours, or with --free until it is nobody's. */
+#include <errno.h>
+#include <getopt.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "ask.h"
+#include "take.h"
+
+#define LOOK (ATLOCK_SECOND / 5)
+
+static int64_t now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_BOOTTIME, &ts);
+	return (int64_t)ts.tv_sec * ATLOCK_SECOND + ts.tv_nsec;
+}
+
+/* Nobody is told when a lock becomes free without asking for it: looks again and again. */
+static int wait_free(const struct tool *tool, const struct mount *mount, const char *word, int64_t wait)
+{
+	const struct timespec pause = { .tv_nsec = LOOK };
+	int64_t deadline = wait == ATLOCK_NEVER ? ATLOCK_NEVER : now() + wait;
+	char path[ATLOCK_PATH_MAX];
+	struct stat st;
+	int code = lockpath_take(tool, mount, word, path);
+
+	if (code != EXIT_DONE)
+		return code;
+	while (fstatat(mount->fd, path, &st, 0) == 0) {
+		if (now() >= deadline)
+			return tool_fail(tool, EXIT_TRY_AGAIN, "%s: still held", path);
+		nanosleep(&pause, NULL);
+	}
+	return errno == ENOENT ? EXIT_DONE : lockpath_refused(tool, mount, path, errno);
+}
+
+static int text_print(const struct tool *tool, const struct mount *mount, const char *path)
+{
+	FILE *file = mount_read(mount, path);
+	char line[1024];
+
+	if (file == NULL)
+		return lockpath_refused(tool, mount, path, errno);
+	while (fgets(line, sizeof(line), file) != NULL)
+		fputs(line, stdout);
+	fclose(file);
+	return EXIT_DONE;
+}
+
+static int wait_own(const struct tool *tool, const struct mount *mount, const char *word, const struct ask *ask)
+{
+	char text[256];
+	struct take take = { .tool = tool, .mount = mount, .who = "", .text = text, .wait = ask->wait };
+	int code;
+
+	ask_text(ask, "", text, sizeof(text));
+	code = take_add(&take, word);
+	if (code == EXIT_DONE)
+		code = take_all(&take);
+	if (code == EXIT_DONE)
+		code = text_print(tool, mount, take.locks[0].name);
+	take_free(&take);
+	return code;
+}
+
+int cmd_wait(struct tool *tool, int argc, char **argv)
+{
+	static const struct option longs[] = {
+		TOOL_LONG,
+		ASK_LONG,
+		{ "timeout", required_argument, NULL, 'w' },
+		{ "free", no_argument, NULL, 'f' },
+		{ NULL, 0, NULL, 0 },
+	};
+	struct ask ask = { .wait = ATLOCK_NEVER };
+	bool until_free = false;
+	struct mount mount;
+	int code = -1;
+	int c;
+
+	while (code < 0 && (c = getopt_long(argc, argv, TOOL_ANYWHERE ASK_SHORT "f", longs, NULL)) != -1) {
+		if (c == 'f')
+			until_free = true;
+		else
+			code = ask_option(tool, &ask, c);
+	}
+	if (code >= 0)
+		return code;
+	if (optind + 1 != argc)
+		return tool_usage(tool, "which lock? One, and no more");
+	code = mount_open(tool, &mount);
+	if (code != EXIT_DONE)
+		return code;
+	code = until_free ? wait_free(tool, &mount, argv[optind], ask.wait)
+			  : wait_own(tool, &mount, argv[optind], &ask);
+	mount_close(&mount);
+	return code;
+}

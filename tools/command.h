@@ -1,0 +1,94 @@
+/*
+ * What the commands of atlock(1) share: the table they stand in, how they end, how they say what is wrong.
+ *
+ * A command is one file, cmd_<name>.c, with one function; a row in atlock.c makes it known. The function gets the words
+ * from its own name on, reads its options with getopt_long(3), and returns one of the exit codes. Results go to standard
+ * output, everything else to standard error.
+ */
+#ifndef TOOLS_COMMAND_H
+#define TOOLS_COMMAND_H
+
+#include <stddef.h>
+
+/* Scripts rely on these; atlock(1) lists them. Those above 1 are of sysexits.h. */
+enum exit_code {
+	EXIT_DONE = 0,
+	EXIT_REFUSED = 1,      /* the answer is no: held by another, a conflict, a difference */
+	EXIT_USAGE = 64,       /* wrong words on the command line */
+	EXIT_DATA = 65,        /* the input is damaged or not what it should be */
+	EXIT_NO_INPUT = 66,    /* the input is not there or cannot be read */
+	EXIT_UNAVAILABLE = 69, /* no mount, a dead daemon, a server that does not answer */
+	EXIT_SYSTEM = 71,      /* out of memory and the like */
+	EXIT_OUTPUT = 74,      /* reading or writing failed */
+	EXIT_TRY_AGAIN = 75,   /* not now, perhaps later: a timeout */
+	EXIT_PERMISSION = 77,  /* for administrators only */
+};
+
+struct tool;
+typedef int command_fn(struct tool *tool, int argc, char **argv);
+
+struct command {
+	const char *name;
+	const char *usage; /* what follows the name */
+	const char *help;  /* one line */
+	const char *more;  /* the rest of --help: options, a line each */
+	command_fn *run;
+};
+
+/* One run of the program. */
+struct tool {
+	const struct command *command;
+	const char *mount; /* -m, or NULL */
+};
+
+command_fn cmd_audit;
+command_fn cmd_backup;
+command_fn cmd_completion;
+command_fn cmd_doctor;
+command_fn cmd_export;
+command_fn cmd_force_unlock;
+command_fn cmd_fsck;
+command_fn cmd_graph;
+command_fn cmd_guard;
+command_fn cmd_import;
+command_fn cmd_key;
+command_fn cmd_lock;
+command_fn cmd_ls;
+command_fn cmd_mirror;
+command_fn cmd_policy;
+command_fn cmd_queue;
+command_fn cmd_renew;
+command_fn cmd_restore;
+command_fn cmd_run;
+command_fn cmd_show;
+command_fn cmd_status;
+command_fn cmd_transfer;
+command_fn cmd_unlock;
+command_fn cmd_verify;
+command_fn cmd_wait;
+
+/* The i-th command, or NULL after the last. */
+const struct command *command_at(size_t i);
+
+/* "atlock import: <text>" on standard error; returns `code`. */
+int tool_fail(const struct tool *tool, int code, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+/* The same for wrong words, with a hint at --help; returns EXIT_USAGE. */
+int tool_usage(const struct tool *tool, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* What getopt_long(3) returned and the command does not know: -m, --help, or wrong. -1: go on; else the exit code. */
+int tool_option(struct tool *tool, int option);
+
+/* The short options and rows of long ones that every command has, for getopt_long(3). */
+#define TOOL_SHORT "+:hm:"
+#define TOOL_ANYWHERE ":hm:" /* the same for commands whose options may also follow their words */
+#define TOOL_LONG                                     \
+	{ "help", no_argument, NULL, 'h' },           \
+	{                                             \
+		"mount", required_argument, NULL, 'm' \
+	}
+
+/* The exit code that fits an errno. */
+int tool_exit_code(int err);
+
+#endif

@@ -1,0 +1,90 @@
+#include "grid.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "term.h"
+
+int grid_add(struct grid *grid, const char *cell)
+{
+	char *copy;
+
+	if (grid->count == grid->room) {
+		size_t room = grid->room * 2 + 64;
+		char **cells = reallocarray(grid->cells, room, sizeof(*cells));
+
+		if (cells == NULL)
+			return -ENOMEM;
+		grid->cells = cells;
+		grid->room = room;
+	}
+	copy = strdup(cell);
+	if (copy == NULL)
+		return -ENOMEM;
+	for (char *p = copy; *p != '\0'; p++)
+		if ((unsigned char)*p < ' ' || *p == 0x7f)
+			*p = ' ';
+	grid->cells[grid->count++] = copy;
+	return 0;
+}
+
+/* Characters of UTF-8; those of double width do not matter enough. */
+static size_t width(const char *text)
+{
+	size_t n = 0;
+
+	for (; *text != '\0'; text++)
+		n += ((unsigned char)*text & 0xc0) != 0x80;
+	return n;
+}
+
+static void row_print(const struct grid *grid, const char *const *row, const size_t widths[GRID_COLUMNS])
+{
+	for (size_t i = 0; i < grid->columns; i++) {
+		int pad = i + 1 < grid->columns ? (int)(widths[i] - width(row[i])) + 2 : 0;
+
+		printf("%s%*s", row[i], pad, "");
+	}
+}
+
+static void table_print(const struct grid *grid)
+{
+	size_t widths[GRID_COLUMNS] = { 0 };
+
+	for (size_t i = 0; i < grid->columns; i++)
+		widths[i] = width(grid->heading[i]);
+	for (size_t row = 0; row + grid->columns <= grid->count; row += grid->columns)
+		for (size_t i = 0; i < grid->columns; i++)
+			if (width(grid->cells[row + i]) > widths[i])
+				widths[i] = width(grid->cells[row + i]);
+	fputs(term_color(stdout, TERM_BOLD), stdout);
+	row_print(grid, grid->heading, widths);
+	puts(term_color(stdout, TERM_PLAIN));
+	for (size_t row = 0; row + grid->columns <= grid->count; row += grid->columns) {
+		row_print(grid, (const char *const *)grid->cells + row, widths);
+		putchar('\n');
+	}
+}
+
+void grid_print(const struct grid *grid)
+{
+	if (isatty(STDOUT_FILENO)) {
+		table_print(grid);
+		return;
+	}
+	for (size_t row = 0; row + grid->columns <= grid->count; row += grid->columns)
+		for (size_t i = 0; i < grid->columns; i++)
+			printf("%s%c", grid->cells[row + i], i + 1 == grid->columns ? '\n' : '\t');
+}
+
+void grid_free(struct grid *grid)
+{
+	for (size_t i = 0; i < grid->count; i++)
+		free(grid->cells[i]);
+	free(grid->cells);
+	grid->cells = NULL;
+	grid->count = grid->room = 0;
+}

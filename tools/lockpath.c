@@ -1,0 +1,185 @@
+#include "lockpath.h"
+
+#include <bsd/string.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char *const trees[] = { "repos/", "custom/", "global/", "shared/" };
+
+static bool begins(const char *text, const char *prefix)
+{
+	return strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
+static bool in_tree(const char *text)
+{
+	for (size_t i = 0; i < sizeof(trees) / sizeof(trees[0]); i++)
+		if (begins(text, trees[i]))
+			return true;
+	return false;
+}
+
+/* What follows the mount point in an absolute path, or NULL. */
+static const char *below(const struct mount *mount, const char *path)
+{
+	size_t len = strlen(mount->path);
+
+	if (len == 0 || strncmp(path, mount->path, len) != 0 || path[len] != '/')
+		return NULL;
+	return path + len + 1;
+}
+
+/* Slashes too many mean nothing to the kernel either. */
+static void squeeze(char *path)
+{
+	char *out = path;
+
+	for (const char *in = path; *in != '\0'; in++)
+		if (in[0] != '/' || in[1] != '/')
+			*out++ = *in;
+	*out = '\0';
+}
+
+static void below_root(const struct mount *mount, const char *text, char out[ATLOCK_PATH_MAX])
+{
+	const char *inside = below(mount, text);
+	char *here = in_tree(text) ? NULL : getcwd(NULL, 0);
+	const char *prefix = here == NULL || text[0] == '/' ? NULL : below(mount, here);
+
+	if (prefix != NULL)
+		(void)snprintf(out, ATLOCK_PATH_MAX, "%s/%s", prefix, text);
+	else
+		(void)strlcpy(out, inside != NULL ? inside : text, ATLOCK_PATH_MAX);
+	free(here);
+	squeeze(out);
+}
+
+int lockpath_take(const struct tool *tool, const struct mount *mount, const char *text, char out[ATLOCK_PATH_MAX])
+{
+	struct atlock_why why = { .text = "" };
+	struct atlock_name name;
+	int err;
+
+	below_root(mount, text, out);
+	if (!in_tree(out) || strlen(text) >= ATLOCK_PATH_MAX)
+		return tool_usage(tool, "\"%s\" is no lock: name one in repos/, custom/ or global/", text);
+	if (begins(out, "custom/"))
+		return EXIT_DONE;
+	err = atlock_name_parse(out, &name, &why);
+	if (err == -EISDIR)
+		return tool_usage(tool, "%s is a directory: name a lock in it", out);
+	if (err < 0)
+		return tool_usage(tool, "%s: %s", out, why.text[0] != '\0' ? why.text : strerror(-err));
+	err = atlock_name_print(NULL, &name, out, ATLOCK_PATH_MAX);
+	if (err == 0 && name.who[0] != '\0') {
+		(void)strlcat(out, "@", ATLOCK_PATH_MAX);
+		(void)strlcat(out, name.who, ATLOCK_PATH_MAX);
+	}
+	return EXIT_DONE;
+}
+
+bool lockpath_is_id(const char *text)
+{
+	return begins(text, "lock_") && strchr(text, '/') == NULL;
+}
+
+/* "lock_<ns>_<owner>_<8 hex>" names its owner, and by/owner/ has links by id. */
+static bool id_follow(const struct mount *mount, const char *id, char out[ATLOCK_PATH_MAX])
+{
+	const char *owner = strchr(id + strlen("lock_"), '_');
+	const char *end = strrchr(id, '_');
+	char link[ATLOCK_PATH_MAX];
+	const char *up;
+	ssize_t n;
+
+	if (owner == NULL || end <= owner)
+		return false;
+	owner++;
+	(void)snprintf(link, sizeof(link), "by/owner/%.*s/%s", (int)(end - owner), owner, id);
+	n = readlinkat(mount->fd, link, out, ATLOCK_PATH_MAX - 1);
+	if (n <= 0)
+		return false;
+	out[n] = '\0';
+	/* "../../../custom/x": what follows the way up is the path below the root. */
+	for (up = out; begins(up, "../"); up += 3)
+		;
+	memmove(out, up, strlen(up) + 1);
+	return in_tree(out);
+}
+
+int lockpath_find(const struct tool *tool, const struct mount *mount, const char *text, char out[ATLOCK_PATH_MAX])
+{
+	if (!lockpath_is_id(text))
+		return lockpath_take(tool, mount, text, out);
+	if (id_follow(mount, text, out))
+		return EXIT_DONE;
+	return tool_fail(tool, EXIT_REFUSED, "%s: nobody holds a lock with that id any more", text);
+}
+
+/* The file system answers: opening for writing without creating is for the holder alone. */
+int lockpath_mine(const struct mount *mount, const char *path)
+{
+	int fd = openat(mount->fd, path, O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return -errno;
+	close(fd);
+	return 0;
+}
+
+int lockpath_write(const struct mount *mount, const char *path, const char *text)
+{
+	int fd = openat(mount->fd, path, O_WRONLY | O_APPEND | O_CLOEXEC);
+	int err = 0;
+
+	if (fd < 0 || write(fd, text, strlen(text)) < 0)
+		err = -errno;
+	if (fd >= 0)
+		close(fd);
+	return err;
+}
+
+int lockpath_each(const struct tool *tool, const struct mount *mount, char *const *words, lockpath_fn *fn, void *arg)
+{
+	char path[ATLOCK_PATH_MAX];
+	int first = EXIT_DONE;
+
+	for (; *words != NULL; words++) {
+		int code = lockpath_find(tool, mount, *words, path);
+		int err = code == EXIT_DONE ? fn(arg, path) : 0;
+
+		if (err < 0)
+			code = lockpath_refused(tool, mount, path, -err);
+		if (first == EXIT_DONE)
+			first = code;
+	}
+	return first;
+}
+
+static const struct {
+	int err;
+	int code;
+} codes[] = {
+	{ EAGAIN, EXIT_REFUSED },  { EBUSY, EXIT_REFUSED },       { EEXIST, EXIT_REFUSED },
+	{ EACCES, EXIT_REFUSED },  { EPERM, EXIT_REFUSED },       { ENOENT, EXIT_REFUSED },
+	{ ESTALE, EXIT_REFUSED },  { EDEADLK, EXIT_TRY_AGAIN },   { EDQUOT, EXIT_TRY_AGAIN },
+	{ EINTR, EXIT_TRY_AGAIN }, { ECANCELED, EXIT_TRY_AGAIN }, { ENAMETOOLONG, EXIT_USAGE },
+	{ ENOTDIR, EXIT_USAGE },   { EISDIR, EXIT_USAGE },
+};
+
+int lockpath_refused(const struct tool *tool, const struct mount *mount, const char *path, int err)
+{
+	int code = tool_exit_code(err);
+	char why[1024];
+
+	for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++)
+		if (codes[i].err == err)
+			code = codes[i].code;
+	if (err == ENOENT)
+		return tool_fail(tool, code, "%s: nobody holds it", path);
+	mount_why(mount, why, sizeof(why));
+	return tool_fail(tool, code, "%s: %s", path, why[0] != '\0' ? why : strerror(err));
+}

@@ -1,0 +1,34 @@
+/* Locks as people name them on a command line: a path, an id; and what a refused call on one means. */
+#ifndef TOOLS_LOCKPATH_H
+#define TOOLS_LOCKPATH_H
+
+#include <atlock.h>
+
+#include "mount.h"
+
+/*
+ * Writes the lock's path below the root in its one spelling, with "@who" if that was given. Takes a path below the root, one
+ * through the mount, or one relative to where the caller is in it. EXIT_DONE, or EXIT_USAGE once it has said what is wrong.
+ */
+int lockpath_take(const struct tool *tool, const struct mount *mount, const char *text, char out[ATLOCK_PATH_MAX]);
+
+/* The same, and takes ids too: the lock that has it now. EXIT_REFUSED if none has. */
+int lockpath_find(const struct tool *tool, const struct mount *mount, const char *text, char out[ATLOCK_PATH_MAX]);
+
+/* Whether a word is an id, as `cat` of a lock prints it. */
+bool lockpath_is_id(const char *text);
+
+/* Whether the caller holds it: 0, or the negative errno of a refusal, -ENOENT if nobody does. */
+int lockpath_mine(const struct mount *mount, const char *path);
+
+/* Writes lines to a lock of the caller's. 0 or a negative errno. */
+int lockpath_write(const struct mount *mount, const char *path, const char *text);
+
+/* Does something to each lock that the words from `first` on name, and says what is refused: the first code that is not 0. */
+typedef int lockpath_fn(void *arg, const char *path);
+int lockpath_each(const struct tool *tool, const struct mount *mount, char *const *words, lockpath_fn *fn, void *arg);
+
+/* Says why, and returns the exit code: 1 if the answer is no, 75 if it may be another one later. */
+int lockpath_refused(const struct tool *tool, const struct mount *mount, const char *path, int err);
+
+#endif

@@ -1,0 +1,219 @@
+#include "mount.h"
+
+#include <bsd/string.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#define TYPE "fuse.atlockfs"
+
+/* Undoes the \040 spelling of the mount table, in place. */
+static void unescape(char *text)
+{
+	char *out = text;
+
+	for (const char *in = text; *in != '\0'; in++) {
+		if (in[0] == '\\' && strspn(in + 1, "01234567") >= 3) {
+			*out++ = (char)((in[1] - '0') << 6 | (in[2] - '0') << 3 | (in[3] - '0'));
+			in += 3;
+		} else {
+			*out++ = *in;
+		}
+	}
+	*out = '\0';
+}
+
+/* Takes a line of the mount table apart: the mount point, if it is one of ours, else NULL. */
+static char *line_mount(char *line)
+{
+	char *type = strstr(line, " - ");
+	char *field = NULL;
+	char *left = line;
+
+	if (type == NULL)
+		return NULL;
+	*type = '\0';
+	type += strlen(" - ");
+	if (strcspn(type, " ") != strlen(TYPE) || strncmp(type, TYPE, strlen(TYPE)) != 0)
+		return NULL;
+	for (int i = 0; i < 5; i++)
+		field = strsep(&left, " ");
+	if (field != NULL)
+		unescape(field);
+	return field;
+}
+
+typedef int table_fn(void *arg, const char *path);
+
+/* Calls `fn` with each mount point of ours until it returns non-zero. */
+static int table_each(table_fn *fn, void *arg)
+{
+	FILE *table = fopen("/proc/self/mountinfo", "re");
+	char *line = NULL;
+	size_t size = 0;
+	int stop = 0;
+
+	if (table == NULL)
+		return -errno;
+	while (stop == 0 && getline(&line, &size, table) > 0) {
+		const char *path = line_mount(line);
+
+		if (path != NULL)
+			stop = fn(arg, path);
+	}
+	free(line);
+	fclose(table);
+	return stop;
+}
+
+static int is_path(void *arg, const char *path)
+{
+	return strcmp(arg, path) == 0;
+}
+
+/* The mounts that the caller may use: those that a private mount keeps for its owner are not in question. */
+struct found {
+	unsigned int count;
+	char path[PATH_MAX];
+	char all[1024]; /* for people */
+};
+
+static int found_add(void *arg, const char *path)
+{
+	struct found *found = arg;
+
+	if (strcmp(found->path, path) == 0 || (access(path, F_OK) != 0 && errno == EACCES))
+		return 0;
+	strlcpy(found->path, path, sizeof(found->path));
+	strlcat(found->all, found->count == 0 ? "" : ", ", sizeof(found->all));
+	strlcat(found->all, path, sizeof(found->all));
+	found->count++;
+	return 0;
+}
+
+static int mount_search(const struct tool *tool, struct mount *out)
+{
+	struct found found = { .count = 0 };
+	int err = table_each(found_add, &found);
+
+	if (err < 0)
+		return tool_fail(tool, EXIT_UNAVAILABLE, "/proc/self/mountinfo: %s", strerror(-err));
+	if (found.count == 0)
+		return tool_fail(tool, EXIT_UNAVAILABLE, "no atlockfs is mounted here; see atlockfs(8)");
+	if (found.count > 1)
+		return tool_fail(tool, EXIT_USAGE, "%u are mounted (%s): choose one with -m DIR or ATLOCKFS=DIR",
+				 found.count, found.all);
+	strlcpy(out->path, found.path, sizeof(out->path));
+	return EXIT_DONE;
+}
+
+static int fail_open(const struct tool *tool, const char *path, int err)
+{
+	if (err == ENOTCONN || err == ECONNABORTED)
+		return tool_fail(tool, EXIT_UNAVAILABLE, "%s: the daemon is dead: unmount it and mount it again", path);
+	return tool_fail(tool, EXIT_UNAVAILABLE, "%s: %s", path, strerror(err));
+}
+
+int mount_open(struct tool *tool, struct mount *out)
+{
+	const char *given = tool->mount != NULL ? tool->mount : getenv("ATLOCKFS");
+	int code;
+
+	out->fd = -1;
+	if (given != NULL && given[0] != '\0') {
+		if (realpath(given, out->path) == NULL)
+			return fail_open(tool, given, errno);
+		if (table_each(is_path, out->path) != 1)
+			return tool_fail(tool, EXIT_UNAVAILABLE, "%s: no atlockfs is mounted there", given);
+	} else {
+		code = mount_search(tool, out);
+		if (code != EXIT_DONE)
+			return code;
+	}
+	out->fd = open(out->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (out->fd < 0 || faccessat(out->fd, "health", R_OK, 0) != 0) {
+		int err = errno;
+
+		mount_close(out);
+		return fail_open(tool, out->path, err);
+	}
+	return EXIT_DONE;
+}
+
+void mount_close(struct mount *mount)
+{
+	if (mount->fd >= 0)
+		close(mount->fd);
+	mount->fd = -1;
+}
+
+void mount_reopen(struct mount *mount)
+{
+	int fd = open(mount->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd < 0)
+		return;
+	/* Between two daemons the directory underneath can be seen, where nothing is held. */
+	if (faccessat(fd, "health", R_OK, 0) != 0) {
+		close(fd);
+		return;
+	}
+	close(mount->fd);
+	mount->fd = fd;
+}
+
+FILE *mount_read(const struct mount *mount, const char *path)
+{
+	int fd = openat(mount->fd, path, O_RDONLY | O_CLOEXEC);
+	FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
+
+	if (file == NULL && fd >= 0)
+		close(fd);
+	return file;
+}
+
+bool mount_field(const struct mount *mount, const char *path, const char *key, char *out, size_t len)
+{
+	char file[2 * PATH_MAX + 2];
+	char name[64];
+	ssize_t n;
+
+	(void)snprintf(file, sizeof(file), "%s/%s", mount->path, path);
+	(void)snprintf(name, sizeof(name), "user.%s", key);
+	n = getxattr(file, name, out, len - 1);
+	out[n < 0 ? 0 : n] = '\0';
+	return n >= 0;
+}
+
+void mount_why(const struct mount *mount, char *out, size_t len)
+{
+	FILE *file = mount_read(mount, "why");
+	char line[1024];
+	const char *text;
+	char *age;
+
+	out[0] = '\0';
+	if (file == NULL)
+		return;
+	if (fgets(line, sizeof(line), file) != NULL) {
+		line[strcspn(line, "\n")] = '\0';
+		age = strrchr(line, '(');
+		if (age != NULL && age > line)
+			age[-1] = '\0';
+		text = strstr(line, ": ");
+		strlcpy(out, text == NULL ? line : text + 2, len);
+	}
+	fclose(file);
+}
+
+int mount_complain(const struct tool *tool, const struct mount *mount, int code, const char *path, int err)
+{
+	char why[1024];
+
+	mount_why(mount, why, sizeof(why));
+	return tool_fail(tool, code, "%s: %s%s%s", path, strerror(err), why[0] == '\0' ? "" : ": ", why);
+}

@@ -1,0 +1,38 @@
+/* Which mounted file system a command works on, and paths below it. */
+#ifndef TOOLS_MOUNT_H
+#define TOOLS_MOUNT_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "command.h"
+
+struct mount {
+	char path[PATH_MAX];
+	int fd; /* of the root directory */
+};
+
+/*
+ * Finds the mount: -m, else $ATLOCKFS, else the one in the mount table. Returns EXIT_DONE, or another exit code once it has
+ * said what is wrong: none there, several to choose from, a dead daemon.
+ */
+int mount_open(struct tool *tool, struct mount *out);
+void mount_close(struct mount *mount);
+
+/* After ENOTCONN: uses what another daemon has mounted at the same place since; nothing changes as long as there is none. */
+void mount_reopen(struct mount *mount);
+
+/* Opens a file by its path below the root, for reading. NULL and errno. */
+FILE *mount_read(const struct mount *mount, const char *path);
+
+/* One field of a lock, such as "token": false if the lock is not there or has no such field. */
+bool mount_field(const struct mount *mount, const char *path, const char *key, char *out, size_t len);
+
+/* The line in `why`, without its code and age; "" if it cannot be read. */
+void mount_why(const struct mount *mount, char *out, size_t len);
+
+/* Says why a call on `path` was refused with `err`, in the words of `why` if there are some. Returns `code`. */
+int mount_complain(const struct tool *tool, const struct mount *mount, int code, const char *path, int err);
+
+#endif

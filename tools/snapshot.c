@@ -1,0 +1,206 @@
+#include "snapshot.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define DEPTH 64 /* components of a repository, and more than that */
+
+struct reading {
+	const struct tool *tool;
+	const struct mount *mount;
+	struct snapshot *out;
+	struct atlock_why why;
+};
+
+static struct snapshot_entry *entry_add(struct snapshot *snapshot)
+{
+	if (snapshot->count == snapshot->room) {
+		size_t room = snapshot->room * 2 + 64;
+		struct snapshot_entry *entries = reallocarray(snapshot->entries, room, sizeof(*entries));
+
+		if (entries == NULL)
+			return NULL;
+		snapshot->entries = entries;
+		snapshot->room = room;
+	}
+	memset(&snapshot->entries[snapshot->count], 0, sizeof(snapshot->entries[0]));
+	return &snapshot->entries[snapshot->count++];
+}
+
+static int no_memory(const struct reading *reading)
+{
+	return tool_fail(reading->tool, EXIT_SYSTEM, "out of memory");
+}
+
+static int fail_at(const struct reading *reading, const char *path)
+{
+	return tool_fail(reading->tool, tool_exit_code(errno), "%s/%s: %s", reading->mount->path, path,
+			 strerror(errno));
+}
+
+static int lock_take(struct reading *reading, char *line, size_t len)
+{
+	struct snapshot_entry *entry;
+	int err;
+
+	/* After the locks come those who wait for them. */
+	if (strstr(line, "\"kind\": \"waiter\"") != NULL || strstr(line, "\"kind\":\"waiter\"") != NULL)
+		return EXIT_DONE;
+	entry = entry_add(reading->out);
+	if (entry == NULL)
+		return no_memory(reading);
+	err = atlock_foreign_from_lock(line, len, &entry->record, &reading->why);
+	if (err < 0)
+		return tool_fail(reading->tool, EXIT_DATA, "%s", reading->why.text);
+	line[strcspn(line, "\n")] = '\0';
+	entry->line = strdup(line);
+	return entry->line == NULL ? no_memory(reading) : EXIT_DONE;
+}
+
+static int locks_read(struct reading *reading)
+{
+	FILE *file = mount_read(reading->mount, "locks.jsonl");
+	char *line = NULL;
+	size_t size = 0;
+	ssize_t len;
+	int code = EXIT_DONE;
+
+	if (file == NULL)
+		return fail_at(reading, "locks.jsonl");
+	while (code == EXIT_DONE && (len = getline(&line, &size, file)) > 0)
+		code = lock_take(reading, line, (size_t)len);
+	if (code == EXIT_DONE && ferror(file))
+		code = fail_at(reading, "locks.jsonl");
+	free(line);
+	fclose(file);
+	return code;
+}
+
+/* A small file as a string; NULL and errno. */
+static char *file_text(const struct mount *mount, const char *dir, const char *name)
+{
+	char path[ATLOCK_PATH_MAX + 32];
+	char *text = NULL;
+	size_t size = 0;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	file = mount_read(mount, path);
+	if (file == NULL)
+		return NULL;
+	if (getdelim(&text, &size, '\0', file) < 0) {
+		free(text);
+		text = ferror(file) ? NULL : strdup("");
+	}
+	fclose(file);
+	return text;
+}
+
+static int pull_take(struct reading *reading, const char *path)
+{
+	char *head = file_text(reading->mount, path, "head");
+	char *meta = file_text(reading->mount, path, "meta");
+	char *projects = file_text(reading->mount, path, "projects.tsv");
+	struct atlock_foreign_record record = { .key = NULL };
+	struct snapshot_entry *entry;
+	int code = EXIT_DONE;
+	int err = -1;
+
+	if (head == NULL || meta == NULL || projects == NULL)
+		code = fail_at(reading, path);
+	else
+		err = atlock_foreign_from_pull(path, head, meta, projects, &record, &reading->why);
+	if (code == EXIT_DONE && err < 0)
+		code = tool_fail(reading->tool, EXIT_DATA, "%s: %s", path, reading->why.text);
+	entry = err == 0 ? entry_add(reading->out) : NULL;
+	if (entry != NULL)
+		entry->record = record;
+	else if (err == 0)
+		code = no_memory(reading);
+	free(head);
+	free(meta);
+	free(projects);
+	return code;
+}
+
+/* Goes through pulls/: directories down to "-", and below that numbers. */
+static int pulls_read(struct reading *reading, const char *path, bool numbers, int depth)
+{
+	int fd = openat(reading->mount->fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	const struct dirent *entry;
+	char below[ATLOCK_PATH_MAX];
+	int code = EXIT_DONE;
+
+	if (dir == NULL && fd >= 0)
+		close(fd);
+	/* What was listed may be gone by now. */
+	if (dir == NULL)
+		return errno == ENOENT && depth > 0 ? EXIT_DONE : fail_at(reading, path);
+	while (code == EXIT_DONE && (entry = readdir(dir)) != NULL) {
+		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+			continue;
+		if ((size_t)snprintf(below, sizeof(below), "%s/%s", path, entry->d_name) >= sizeof(below) ||
+		    depth > DEPTH)
+			code = tool_fail(reading->tool, EXIT_DATA, "%s is too deep", path);
+		else
+			code = numbers ? pull_take(reading, below)
+				       : pulls_read(reading, below, strcmp(entry->d_name, "-") == 0, depth + 1);
+	}
+	closedir(dir);
+	return code;
+}
+
+static int entry_order(const void *a, const void *b)
+{
+	return strcmp(((const struct snapshot_entry *)a)->record.path, ((const struct snapshot_entry *)b)->record.path);
+}
+
+int snapshot_read(const struct tool *tool, const struct mount *mount, struct snapshot *out)
+{
+	struct reading reading = { .tool = tool, .mount = mount, .out = out };
+	int code;
+
+	*out = (struct snapshot){ .count = 0 };
+	code = locks_read(&reading);
+	if (code == EXIT_DONE)
+		code = pulls_read(&reading, "pulls", false, 0);
+	if (out->count > 0)
+		qsort(out->entries, out->count, sizeof(*out->entries), entry_order);
+	return code;
+}
+
+void snapshot_free(struct snapshot *snapshot)
+{
+	for (size_t i = 0; i < snapshot->count; i++) {
+		atlock_foreign_clear(&snapshot->entries[i].record);
+		free(snapshot->entries[i].line);
+		free(snapshot->entries[i].there);
+	}
+	free(snapshot->entries);
+	*snapshot = (struct snapshot){ .count = 0 };
+}
+
+struct snapshot_entry *snapshot_find(const struct snapshot *snapshot, const char *path)
+{
+	size_t low = 0;
+	size_t high = snapshot->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		int order = strcmp(snapshot->entries[middle].record.path, path);
+
+		if (order == 0)
+			return &snapshot->entries[middle];
+		if (order < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return NULL;
+}

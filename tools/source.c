@@ -1,0 +1,201 @@
+#include "source.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+int source_option(struct tool *tool, struct source_where *where, int option)
+{
+	switch (option) {
+	case 'S': where->store = optarg; return -1;
+	case 'K': where->key_file = optarg; return -1;
+	default: return tool_option(tool, option);
+	}
+}
+
+static const struct {
+	int err;
+	int code;
+} codes[] = {
+	{ EUCLEAN, EXIT_DATA },         { EPROTO, EXIT_DATA },
+	{ EPROTONOSUPPORT, EXIT_DATA }, { EKEYREJECTED, EXIT_PERMISSION },
+	{ ENOKEY, EXIT_PERMISSION },    { EROFS, EXIT_DATA },
+};
+
+int source_open_store(struct tool *tool, const struct source_where *where, bool readonly, struct atlock **out)
+{
+	struct atlock_why why = { .text = "" };
+	struct atlock_options options;
+	struct atlock_setup setup = { .options = &options, .readonly = readonly, .manual = true };
+	int code;
+	int err;
+
+	*out = NULL;
+	atlock_options_init(&options);
+	err = where->key_file == NULL ? 0 : atlock_option_set(&options, "key_file", where->key_file, &why);
+	if (err == 0)
+		err = atlock_open(out, where->store, &setup, &why);
+	if (err == 0)
+		return EXIT_DONE;
+	*out = NULL;
+	code = tool_exit_code(-err);
+	for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++)
+		if (codes[i].err == -err)
+			code = codes[i].code;
+	return tool_fail(tool, code, "%s", why.text);
+}
+
+int source_open(struct tool *tool, const struct source_where *where, struct source *out)
+{
+	*out = (struct source){ .mount = { .fd = -1 } };
+	if (where->store == NULL)
+		return mount_open(tool, &out->mount);
+	return source_open_store(tool, where, true, &out->al);
+}
+
+void source_close(struct source *source)
+{
+	atlock_close(source->al);
+	source->al = NULL;
+	mount_close(&source->mount);
+}
+
+/* --- Reading --- */
+
+struct reading {
+	const struct tool *tool;
+	struct atlock *al;
+	source_fn *fn;
+	void *arg;
+	const struct atlock_name *lock;
+	int code;
+};
+
+static void line_take(struct reading *reading, const char *line, size_t len)
+{
+	json_error_t error;
+	json_t *object = json_loadb(line, len, 0, &error);
+
+	if (object == NULL)
+		reading->code = tool_fail(reading->tool, EXIT_DATA, "what is held cannot be read: %s", error.text);
+	else
+		reading->code = reading->fn(reading->arg, object);
+	json_decref(object);
+}
+
+static void mount_each(struct reading *reading, const struct mount *mount)
+{
+	FILE *file = mount_read(mount, "locks.jsonl");
+	char *line = NULL;
+	size_t size = 0;
+	ssize_t len;
+
+	if (file == NULL) {
+		reading->code = tool_fail(reading->tool, tool_exit_code(errno), "%s/locks.jsonl: %s", mount->path,
+					  strerror(errno));
+		return;
+	}
+	while (reading->code == EXIT_DONE && (len = getline(&line, &size, file)) > 0)
+		line_take(reading, line, (size_t)len);
+	if (reading->code == EXIT_DONE && ferror(file))
+		reading->code = tool_fail(reading->tool, tool_exit_code(errno), "%s/locks.jsonl: %s", mount->path,
+					  strerror(errno));
+	free(line);
+	fclose(file);
+}
+
+static int text_take(struct reading *reading, char *text, size_t len)
+{
+	if (text == NULL)
+		reading->code = tool_fail(reading->tool, EXIT_SYSTEM, "out of memory");
+	else
+		line_take(reading, text, len);
+	free(text);
+	return reading->code;
+}
+
+static int view_take(void *arg, const struct atlock_view *view)
+{
+	struct reading *reading = arg;
+	size_t len = 0;
+	char *text = atlock_view_json(reading->al, view, &len);
+
+	return text_take(reading, text, len);
+}
+
+static int ticket_take(void *arg, const struct atlock_ticket *ticket)
+{
+	struct reading *reading = arg;
+	size_t len = 0;
+	char *text = atlock_ticket_json(reading->al, reading->lock, ticket, &len);
+
+	return text_take(reading, text, len);
+}
+
+static int queue_take(void *arg, const struct atlock_name *name, uint64_t waiters)
+{
+	struct reading *reading = arg;
+
+	(void)waiters;
+	reading->lock = name;
+	return atlock_queue_list(reading->al, name, ticket_take, reading);
+}
+
+static void store_each(struct reading *reading)
+{
+	struct atlock_query query = { .limit = 0 };
+	int err = atlock_list(reading->al, &query, view_take, reading);
+
+	if (err >= 0 && reading->code == EXIT_DONE)
+		err = atlock_queues(reading->al, queue_take, reading);
+	if (err < 0 && reading->code == EXIT_DONE)
+		reading->code = tool_fail(reading->tool, EXIT_DATA, "the store cannot be read: %s", strerror(-err));
+}
+
+int source_each(const struct tool *tool, struct source *source, source_fn *fn, void *arg)
+{
+	struct reading reading = { .tool = tool, .al = source->al, .fn = fn, .arg = arg };
+
+	if (source->al != NULL)
+		store_each(&reading);
+	else
+		mount_each(&reading, &source->mount);
+	return reading.code;
+}
+
+/* --- Objects --- */
+
+const char *source_text(const json_t *object, const char *key)
+{
+	const char *text = json_string_value(json_object_get(object, key));
+
+	return text == NULL ? "" : text;
+}
+
+bool source_is_waiter(const json_t *object)
+{
+	return strcmp(source_text(object, "kind"), "waiter") == 0;
+}
+
+/* "2026-11-16T02:20:38.863Z" or "never". */
+int64_t source_time(const json_t *object, const char *key)
+{
+	struct tm tm = { .tm_year = 0 };
+	const char *rest = strptime(source_text(object, key), "%Y-%m-%dT%H:%M:%S", &tm);
+	int64_t time;
+
+	if (rest == NULL)
+		return ATLOCK_NEVER;
+	time = (int64_t)timegm(&tm) * ATLOCK_SECOND;
+	return rest[0] == '.' ? time + strtol(rest + 1, NULL, 10) * 1000000 : time;
+}
+
+int64_t source_now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_REALTIME, &ts);
+	return (int64_t)ts.tv_sec * ATLOCK_SECOND + ts.tv_nsec;
+}

@@ -1,0 +1,53 @@
+/*
+ * What is held and who waits, as the JSON objects of locks.jsonl: from the mount, or with --store from a store, which may be
+ * mounted or not and is only read.
+ */
+#ifndef TOOLS_SOURCE_H
+#define TOOLS_SOURCE_H
+
+#include <atlock.h>
+#include <jansson.h>
+
+#include "mount.h"
+
+struct source {
+	struct mount mount; /* fd -1 if it is a store */
+	struct atlock *al;  /* or NULL */
+};
+
+/* Which: --store and --key-file, or none of them for the mount. */
+struct source_where {
+	const char *store;
+	const char *key_file;
+};
+
+#define SOURCE_SHORT "S:"
+#define SOURCE_LONG                                      \
+	{ "store", required_argument, NULL, 'S' },       \
+	{                                                \
+		"key-file", required_argument, NULL, 'K' \
+	}
+
+/* One of these, or else one that every command has. -1: go on; else the exit code. */
+int source_option(struct tool *tool, struct source_where *where, int option);
+
+/* EXIT_DONE, or another exit code once it has said what is wrong. */
+int source_open(struct tool *tool, const struct source_where *where, struct source *out);
+
+/* A store alone: to read it, or as its only user to change it. */
+int source_open_store(struct tool *tool, const struct source_where *where, bool readonly, struct atlock **out);
+void source_close(struct source *source);
+
+/* Calls `fn` with each lock, then each waiter, until it returns another than EXIT_DONE. The object is only lent. */
+typedef int source_fn(void *arg, json_t *object);
+int source_each(const struct tool *tool, struct source *source, source_fn *fn, void *arg);
+
+/* A member of an object as text, "" if it is not there; a number must not be asked for so. */
+const char *source_text(const json_t *object, const char *key);
+bool source_is_waiter(const json_t *object);
+
+/* When a time of an object was or will be: nanoseconds since 1970, or ATLOCK_NEVER. */
+int64_t source_time(const json_t *object, const char *key);
+int64_t source_now(void);
+
+#endif

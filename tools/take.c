@@ -1,0 +1,251 @@
+#include "take.h"
+
+#include <bsd/stdlib.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define PAUSE_MS 50 /* before asking anew: up to twice this */
+
+static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
+#define SIGNALS (sizeof(signals) / sizeof(signals[0]))
+
+/* What a signal that ends us must give back. */
+static const struct take *volatile taking;
+
+static int64_t now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_BOOTTIME, &ts);
+	return (int64_t)ts.tv_sec * ATLOCK_SECOND + ts.tv_nsec;
+}
+
+static int lock_order(const void *a, const void *b)
+{
+	return strcmp(((const struct taken *)a)->path, ((const struct taken *)b)->path);
+}
+
+int take_add(struct take *take, const char *text)
+{
+	struct taken *locks = reallocarray(take->locks, take->count + 1, sizeof(*locks));
+	struct taken *lock;
+	char path[ATLOCK_PATH_MAX];
+	int code;
+
+	if (locks == NULL)
+		return tool_fail(take->tool, EXIT_SYSTEM, "out of memory");
+	take->locks = locks;
+	code = lockpath_take(take->tool, take->mount, text, path);
+	if (code != EXIT_DONE)
+		return code;
+	if (take->who[0] != '\0' && strchr(path, '@') != NULL)
+		return tool_usage(take->tool, "%s: who holds it is not to be chosen here: leave out what follows '@'",
+				  path);
+	lock = &locks[take->count++];
+	*lock = (struct taken){ .path = strdup(path), .place = take->count };
+	if (lock->path == NULL || asprintf(&lock->name, "%s%s", path, take->who) < 0)
+		return tool_fail(take->tool, EXIT_SYSTEM, "out of memory");
+	return EXIT_DONE;
+}
+
+/* Places are counted anew where some were left out. */
+static void places_close(struct take *take)
+{
+	size_t place = 0;
+
+	for (size_t old = 1; place < take->count; old++)
+		for (size_t i = 0; i < take->count; i++)
+			if (take->locks[i].place == old) {
+				take->locks[i].place = ++place;
+				break;
+			}
+}
+
+/* Sorts them, and drops what was named twice. */
+static void take_sort(struct take *take)
+{
+	size_t n = 0;
+
+	if (take->count == 0)
+		return;
+	qsort(take->locks, take->count, sizeof(*take->locks), lock_order);
+	for (size_t i = 0; i < take->count; i++) {
+		struct taken *lock = &take->locks[i];
+
+		if (n > 0 && strcmp(take->locks[n - 1].path, lock->path) == 0) {
+			if (lock->place < take->locks[n - 1].place)
+				take->locks[n - 1].place = lock->place;
+			free(lock->path);
+			free(lock->name);
+		} else {
+			take->locks[n++] = *lock;
+		}
+	}
+	take->count = n;
+	places_close(take);
+}
+
+/* One request: waits in the write if it may. 0 or a negative errno. */
+static int take_one(const struct take *take, const struct taken *lock, int64_t left)
+{
+	char file[ATLOCK_PATH_MAX + 16];
+	char timeout[64] = "never";
+	char *request;
+	int err = 0;
+	int len;
+	int fd;
+
+	/* Whole milliseconds, and never none: that would be without a limit of its own. */
+	if (left != ATLOCK_NEVER)
+		atlock_duration_print((left / 1000000 + 1) * 1000000, timeout, sizeof(timeout));
+	len = asprintf(&request, "timeout=%s\n%s", timeout, take->text);
+	if (len < 0)
+		return -ENOMEM;
+	(void)snprintf(file, sizeof(file), "wait/%s", lock->name);
+	fd = openat(take->mount->fd, file, O_WRONLY | O_CLOEXEC | (take->wait == 0 ? O_NONBLOCK : 0));
+	if (fd < 0 || write(fd, request, (size_t)len) < 0)
+		err = -errno;
+	if (fd >= 0)
+		close(fd);
+	free(request);
+	return err;
+}
+
+static int take_each(struct take *take, int64_t deadline, size_t *failed)
+{
+	for (size_t i = 0; i < take->count; i++) {
+		struct taken *lock = &take->locks[i];
+		int64_t left = deadline == ATLOCK_NEVER ? ATLOCK_NEVER : deadline - now();
+		int err = left < 0 && take->wait != 0 ? -ETIMEDOUT : 0;
+
+		*failed = i;
+		lock->before = take->who[0] == '\0' && lockpath_mine(take->mount, lock->name) == 0;
+		if (err == 0)
+			err = take_one(take, lock, left < 0 ? 0 : left);
+		if (err < 0)
+			return err;
+		lock->held = !lock->before;
+	}
+	return 0;
+}
+
+/* Only calls that a signal handler may make. */
+static void give_back(const struct take *take, bool all)
+{
+	for (size_t i = take->count; i-- > 0;) {
+		const struct taken *lock = &take->locks[i];
+
+		/* A name with who compares, so it can do no harm; one without might be another's, and we root. */
+		if (lock->held || (all && !lock->before && take->who[0] != '\0'))
+			(void)unlinkat(take->mount->fd, lock->name, 0);
+	}
+}
+
+void take_back(const struct take *take)
+{
+	give_back(take, false);
+}
+
+static void on_signal(int number)
+{
+	const struct take *take = taking;
+	int err = errno;
+
+	if (take != NULL)
+		give_back(take, true);
+	signal(number, SIG_DFL);
+	kill(getpid(), number);
+	errno = err;
+}
+
+static void signals_catch(struct sigaction old[SIGNALS])
+{
+	struct sigaction action = { .sa_handler = on_signal };
+
+	sigfillset(&action.sa_mask);
+	for (size_t i = 0; i < SIGNALS; i++) {
+		sigaction(signals[i], NULL, &old[i]);
+		/* Under nohup and in the background of a script some are to be ignored. */
+		if (old[i].sa_handler != SIG_IGN)
+			sigaction(signals[i], &action, NULL);
+	}
+}
+
+static void signals_restore(const struct sigaction old[SIGNALS])
+{
+	for (size_t i = 0; i < SIGNALS; i++)
+		sigaction(signals[i], &old[i], NULL);
+}
+
+/* From now on as somebody else. */
+static int take_rename(struct take *take)
+{
+	take->who = take->other;
+	take->other = NULL;
+	for (size_t i = 0; i < take->count; i++) {
+		struct taken *lock = &take->locks[i];
+
+		free(lock->name);
+		if (asprintf(&lock->name, "%s%s", lock->path, take->who) < 0) {
+			lock->name = NULL;
+			return -ENOMEM;
+		}
+	}
+	return 0;
+}
+
+/* Somebody must give way: another length of pause each time, lest two keep meeting. */
+static void pause_a_while(void)
+{
+	const struct timespec pause = { .tv_nsec = (PAUSE_MS + (long)arc4random_uniform(PAUSE_MS)) * 1000000 };
+
+	nanosleep(&pause, NULL);
+}
+
+int take_all(struct take *take)
+{
+	int64_t deadline = take->wait == ATLOCK_NEVER ? ATLOCK_NEVER : now() + take->wait;
+	struct sigaction old[SIGNALS];
+	int code = EXIT_DONE;
+	size_t failed = 0;
+	int err;
+
+	take_sort(take);
+	taking = take;
+	signals_catch(old);
+	err = take_each(take, deadline, &failed);
+	if (err == -EINVAL && take->other != NULL && take_rename(take) == 0)
+		err = take_each(take, deadline, &failed);
+	while (err < 0) {
+		bool again = err == -EDEADLK && take->wait != 0 && (deadline == ATLOCK_NEVER || now() < deadline);
+
+		if (!again)
+			code = lockpath_refused(take->tool, take->mount, take->locks[failed].name, -err);
+		take_back(take);
+		for (size_t i = 0; i < take->count; i++)
+			take->locks[i].held = false;
+		if (!again)
+			break;
+		pause_a_while();
+		err = take_each(take, deadline, &failed);
+	}
+	signals_restore(old);
+	taking = NULL;
+	return code;
+}
+
+void take_free(struct take *take)
+{
+	for (size_t i = 0; i < take->count; i++) {
+		free(take->locks[i].path);
+		free(take->locks[i].name);
+	}
+	free(take->locks);
+	take->locks = NULL;
+	take->count = 0;
+}

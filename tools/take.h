@@ -1,0 +1,41 @@
+/*
+ * Takes several locks, all or none. They are taken one after the other in the order of their names, each while those before it
+ * are held: of two that ask for the same locks, in whatever order, the one that has the first gets the rest, so they cannot
+ * wait for each other. If somebody else's waiting closes a circle all the same and the file system ends it (EDEADLK), all are
+ * given back and asked for anew, for as long as may be waited.
+ */
+#ifndef TOOLS_TAKE_H
+#define TOOLS_TAKE_H
+
+#include "lockpath.h"
+
+struct take {
+	const struct tool *tool;
+	const struct mount *mount;
+	const char *who;   /* "@build-17", or "" for the session */
+	const char *other; /* the who to be instead where the first is EINVAL; or NULL */
+	const char *text;  /* lines that go with each request: "ttl=30m\npriority=high\n" */
+	int64_t wait;      /* at most so long in all; 0 not at all, ATLOCK_NEVER without end */
+	struct taken *locks;
+	size_t count;
+};
+
+struct taken {
+	char *path;   /* below the root, without who */
+	char *name;   /* with it */
+	size_t place; /* in the order in which they were named, from 1 */
+	bool held;    /* by this */
+	bool before;  /* it was the caller's already, and stays so whatever happens */
+};
+
+/* Adds a lock, which must not have a who of its own if take->who is one. EXIT_DONE or another exit code. */
+int take_add(struct take *take, const char *text);
+
+/* EXIT_DONE, or another exit code once it has said why; then nothing is held that was not before. Also if a signal ends us. */
+int take_all(struct take *take);
+
+/* Gives back what it took. */
+void take_back(const struct take *take);
+void take_free(struct take *take);
+
+#endif

@@ -1,0 +1,27 @@
+/* What only a terminal gets: colours and a line that shows how far a command is. Files and pipes see neither. */
+#ifndef TOOLS_TERM_H
+#define TOOLS_TERM_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+enum term_color { TERM_PLAIN, TERM_RED, TERM_GREEN, TERM_YELLOW, TERM_BOLD };
+
+/* The sequence that begins a colour on `out`, or "": no terminal, NO_COLOR is set, or TERM=dumb. TERM_PLAIN ends one. */
+const char *term_color(FILE *out, enum term_color color);
+
+/* A progress line on standard error. `total` 0: nobody knows how much there is. */
+struct progress {
+	const char *what;
+	uint64_t total;
+	uint64_t done;
+	int64_t shown; /* when, in nanoseconds; -1: standard error is no terminal */
+};
+
+void progress_begin(struct progress *progress, const char *what, uint64_t total);
+void progress_step(struct progress *progress);
+
+/* Takes the line away, before something else is printed or at the end. */
+void progress_clear(struct progress *progress);
+
+#endif
