@@ -11,6 +11,7 @@ SEED ?= 1
 STEPS ?= 200000
 POINTS ?= 300
 JOBS ?= $(shell nproc)
+AGAIN ?= 3
 MNT ?= mnt
 STORE ?= var
 V ?=
@@ -108,7 +109,7 @@ all: $(LIBS) $(OUT)/include/atlock.h $(PROGRAMS) ## build the libraries and the 
 help: ## list the targets and variables
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 22
 	@echo
-	@echo '  BUILD=$(BUILD)  SAN=address|thread  SEED=$(SEED)  STEPS=$(STEPS)  POINTS=$(POINTS)  JOBS=$(JOBS)  V=1'
+	@echo '  BUILD=$(BUILD)  SAN=address|thread  SEED=$(SEED)  STEPS=$(STEPS)  POINTS=$(POINTS)  JOBS=$(JOBS)  AGAIN=$(AGAIN)  V=1'
 	@echo '  MNT=$(MNT)  STORE=$(STORE)  PREFIX=$(PREFIX)  DESTDIR='
 
 .PHONY: clean
@@ -297,7 +298,7 @@ programs-address programs-thread: programs-%: | $(NEED)test
 
 .PHONY: check
 check: programs $(if $(SAN),,lint) $(SAN_TESTS:%=programs-%) ## lint, unit tests, simulation, mounts, benchmark; also under sanitizers
-	@TEST_TIMEOUT=1800 tests/run \
+	@TEST_TIMEOUT=1800 AGAIN=$(AGAIN) tests/run \
 		$(call mount_command,$(OUT)) $(foreach s,$(SAN_TESTS),$(call mount_command,$(OUT)/$(s))) \
 		$(install_command) \
 		$(bench_commands) $(call crash_command,$(OUT)) $(call unit_commands,$(OUT)) $(call sim_command,$(OUT),$(or $(SIM_STEPS_$(SAN)),$(STEPS))) \
