@@ -52,8 +52,10 @@ MODE := $(if $(SAN),$(SAN_$(SAN)),$(HARDEN))
 
 # What each folder may include. pkg-config runs when a recipe does, after the packages have been installed.
 system_flags = $(patsubst -I%,-isystem %,$(shell pkg-config --cflags $(1)))
-FLAGS_store = -Istore $(call system_flags,lmdb libbsd libmd hiredis)
-FLAGS_core = -Icore -Istore $(call system_flags,libbsd libmd jansson libsodium)
+# The library's objects serve archive and shared library alike; calls among themselves stay as direct as without.
+LIBRARY := -fPIC -fno-semantic-interposition
+FLAGS_store = $(LIBRARY) -Istore $(call system_flags,lmdb libbsd libmd hiredis)
+FLAGS_core = $(LIBRARY) -Icore -Istore $(call system_flags,libbsd libmd jansson libsodium)
 FLAGS_fs = -I$(OUT)/include $(call system_flags,fuse3 libbsd jansson)
 FLAGS_tools = -I$(OUT)/include $(call system_flags,libbsd jansson)
 FLAGS_tests = -Icore -Istore -Itests $(call system_flags,lmdb libbsd libmd jansson cmocka fuse3 hiredis libcurl)
@@ -204,6 +206,16 @@ $(OUT)/libatlock.a: $(call objects,$(CORE) $(STORE_C)) core store
 	$(Q)objcopy --wildcard --keep-global-symbol='atlock_*' $(@:.a=.o)
 	$(Q)rm -f $@ && ar rcs $@ $(@:.a=.o)
 
+# The number in the name grows when a program that was linked with the one before would not run.
+SONAME := libatlock.so.0
+SHARED := -shared -Wl,-soname=$(SONAME) -Wl,--version-script=tools/atlock.map -Wl,-z,defs -Wl,--as-needed
+$(OUT)/$(SONAME): $(call objects,$(CORE) $(STORE_C)) tools/atlock.map core store
+	$(call say,LD,$@)
+	$(Q)$(call link,$@,$(filter %.o,$^) $(SHARED))
+
+.PHONY: libraries
+libraries: $(OUT)/libatlock.a $(OUT)/$(SONAME) ## the lock manager for other programs, as an archive and shared
+
 # What depends on where it is installed is written anew each time.
 VERSION = $(shell sed -n 's/^\#define ATLOCK_VERSION "\(.*\)"/\1/p' core/atlock.h)
 fill = mkdir -p $(OUT)/filled && sed 's|@PREFIX@|$(PREFIX)|; s|@BINDIR@|$(PREFIX)/bin|; s|@LIB@|$(LIB)|; s|@VERSION@|$(VERSION)|; \
@@ -217,24 +229,28 @@ shell_of = $(firstword $(subst /, ,$(subst -, ,$(1))))
 INSTALLED = $(foreach p,$(PROGRAMS),$(p):bin/$(notdir $(p)):755) \
 	$(foreach m,$(MANUALS),$(m):share/man/man$(subst .,,$(suffix $(m)))/$(notdir $(m)):644) \
 	core/atlock.h:include/atlock.h:644 $(OUT)/libatlock.a:$(LIB)/libatlock.a:644 \
+	$(OUT)/$(SONAME):$(LIB)/$(SONAME):644 \
 	$(OUT)/filled/atlock.pc:$(LIB)/pkgconfig/atlock.pc:644 \
 	$(OUT)/filled/atlockfs.service:lib/systemd/system/atlockfs.service:644 \
 	tools/systemd/locks.mount:lib/systemd/system/locks.mount:644 \
 	tools/systemd/atlockfs.sysusers:lib/sysusers.d/atlockfs.conf:644 \
 	tools/systemd/atlockfs.tmpfiles:lib/tmpfiles.d/atlockfs.conf:644 \
 	$(foreach c,$(COMPLETIONS),$(OUT)/filled/$(call shell_of,$(c)):share/$(c):644)
+# What -latlock finds.
+DEVLINK = $(LIB)/libatlock.so
 part = $(word $(2),$(subst :, ,$(1)))
 
 .PHONY: install
-install: all $(OUT)/libatlock.a ## install everything below $(DESTDIR)$(PREFIX)
+install: all libraries ## install everything below $(DESTDIR)$(PREFIX)
 	$(Q)$(call fill,tools/atlock.pc) && $(call fill,tools/systemd/atlockfs.service)
 	$(Q)$(foreach c,$(COMPLETIONS),$(OUT)/atlock completion $(call shell_of,$(c)) >$(OUT)/filled/$(call shell_of,$(c)) &&) true
 	$(Q)$(foreach i,$(INSTALLED),install -D -m $(call part,$(i),3) $(call part,$(i),1) \
 		'$(DESTDIR)$(PREFIX)/$(call part,$(i),2)' &&) true
+	$(Q)ln -sf $(SONAME) '$(DESTDIR)$(PREFIX)/$(DEVLINK)'
 
 .PHONY: uninstall
 uninstall: ## remove what install put there
-	$(Q)rm -f $(foreach i,$(INSTALLED),'$(DESTDIR)$(PREFIX)/$(call part,$(i),2)')
+	$(Q)rm -f $(foreach i,$(INSTALLED),'$(DESTDIR)$(PREFIX)/$(call part,$(i),2)') '$(DESTDIR)$(PREFIX)/$(DEVLINK)'
 
 .PHONY: deb
 deb: | $(NEED)deb ## build a Debian package into $(BUILD)
@@ -290,7 +306,7 @@ bench_commands = $(if $(SAN),,'tests/bench/check $(OUT)' 'tests/bench/smoke $(OU
 SAN_TESTS := $(if $(SAN),,address thread)
 
 .PHONY: programs programs-address programs-thread
-programs: $(if $(SAN),,$(OUT)/libatlock.a)
+programs: $(if $(SAN),,libraries)
 programs: all $(UNIT_PROGRAMS) $(SIM_PROGRAM) $(CRASH_PROGRAM) $(MOUNT_PROGRAMS) $(if $(SAN),,$(BENCH_FILES))
 	@:
 programs-address programs-thread: programs-%: | $(NEED)test
@@ -313,7 +329,7 @@ check-mount: all $(MOUNT_PROGRAMS) ## the tests on real mounts alone: TESTS= nam
 	@$(call runner,$(OUT)) env ATLOCKFS_BUILD=$(OUT) $(MOUNT_ENV_$(SAN)) tests/mount/run $(TESTS)
 
 .PHONY: check-install
-check-install: all $(OUT)/libatlock.a | $(NEED)test ## what make install puts there: programs, manuals, library, units
+check-install: all libraries | $(NEED)test ## what make install puts there: programs, manuals, library, units
 	@tests/install/run $(OUT)
 
 .PHONY: sim
