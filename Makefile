@@ -58,7 +58,7 @@ FLAGS_store = $(LIBRARY) -Istore $(call system_flags,lmdb libbsd libmd hiredis)
 FLAGS_core = $(LIBRARY) -Icore -Istore $(call system_flags,libbsd libmd jansson libsodium)
 FLAGS_fs = -I$(OUT)/include $(call system_flags,fuse3 libbsd jansson)
 FLAGS_tools = -I$(OUT)/include $(call system_flags,libbsd jansson)
-FLAGS_tests = -Icore -Istore -Itests $(call system_flags,lmdb libbsd libmd jansson cmocka fuse3 hiredis libcurl)
+FLAGS_tests = -Icore -Istore -Itools -Itests $(call system_flags,lmdb libbsd libmd jansson cmocka fuse3 hiredis libcurl)
 LINK_bench_nullfs := fuse3
 LINK_bench_goals := hiredis libcurl
 
@@ -124,7 +124,7 @@ PACKAGES_build := gcc libc6-dev make pkg-config libfuse3-dev fuse3 liblmdb-dev l
 	libhiredis-dev libsodium-dev
 PACKAGES_test := libcmocka-dev attr jq passwd procps util-linux strace valgrind libcurl4-openssl-dev redis-server \
 	redis-tools curl python3 faketime zsh fish prometheus prometheus-node-exporter lmdb-utils e2fsprogs \
-	python3-yaml systemd
+	python3-yaml systemd libxml2-utils
 PACKAGES_deb := build-essential debhelper lintian debootstrap
 PACKAGES_bench := etcd-server etcd-client
 PACKAGES_lint := clang-tidy clang-format cppcheck mandoc
@@ -149,6 +149,7 @@ deps: ## install the Debian packages that building and checking need
 $(OUT)/libstore.a: $(call objects,$(STORE_C)) store
 $(OUT)/libcore.a: $(call objects,$(CORE)) core
 $(OUT)/libtest.a: $(call objects,$(HELP)) tests
+$(OUT)/libtools.a: $(call objects,$(filter-out tools/atlock.c,$(TOOLS))) tools
 $(OUT)/lib%.a:
 	$(call say,AR,$@)
 	$(Q)mkdir -p $(@D) && rm -f $@ && ar rcs $@ $(filter %.o,$^)
@@ -172,7 +173,7 @@ $(OUT)/atlock: $(call objects,$(TOOLS)) $(LIBS)
 	$(call say,LD,$@)
 	$(Q)$(call link,$@,$^)
 
-$(OUT)/unit/%: $(OUT)/obj/tests/unit/%.o $(OUT)/libtest.a $(LIBS)
+$(OUT)/unit/%: $(OUT)/obj/tests/unit/%.o $(OUT)/libtest.a $(OUT)/libtools.a $(LIBS)
 	$(call say,LD,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(call link,$@,$^,cmocka)

@@ -61,8 +61,9 @@ static const struct command commands[] = {
 	  "                       the records, and drop those that are damaged\n"
 	  "      --key-file FILE  the key of a store that is encrypted\n",
 	  cmd_fsck },
-	{ "graph", "[--dot] [--store DIR]", "who waits for whom",
-	  "  -d, --dot            for dot(1) of Graphviz: atlock graph --dot | dot -Tsvg\n"
+	{ "graph", "[--svg|--dot] [--store DIR]", "who waits for whom",
+	  "  -s, --svg            as a picture: atlock graph --svg > waits.svg\n"
+	  "  -d, --dot            for dot(1) of Graphviz\n"
 	  "  -S, --store DIR      of a store instead of a mount; it is only read\n"
 	  "      --key-file FILE  its key, if it is encrypted\n",
 	  cmd_graph },

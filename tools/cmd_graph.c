@@ -6,21 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "graph.h"
 #include "source.h"
 #include "term.h"
-
-struct edge {
-	char *lock;
-	char *waiter; /* owner@who */
-	char *holder;
-	char *priority;
-	bool shown;
-};
 
 struct graph {
 	struct tool *tool;
 	json_t *holders; /* lock: owner@who */
-	struct edge *edges;
+	struct graph_edge *edges;
 	size_t count;
 };
 
@@ -42,17 +35,18 @@ static int edge_add(struct graph *graph, const json_t *waiter)
 {
 	const char *lock = source_text(waiter, "lock");
 	const char *holder = source_text(graph->holders, lock);
-	struct edge *edges = reallocarray(graph->edges, graph->count + 1, sizeof(*edges));
-	struct edge *edge;
+	struct graph_edge *edges = reallocarray(graph->edges, graph->count + 1, sizeof(*edges));
+	struct graph_edge *edge;
 
 	if (edges == NULL)
 		return no_memory(graph);
 	graph->edges = edges;
 	edge = &edges[graph->count++];
-	*edge = (struct edge){ .lock = strdup(lock),
-			       .waiter = holder_text(waiter),
-			       .holder = strdup(holder[0] != '\0' ? holder : "?"),
-			       .priority = strdup(source_text(waiter, "priority")) };
+	*edge = (struct graph_edge){ .lock = strdup(lock),
+				     .waiter = holder_text(waiter),
+				     .holder = strdup(holder[0] != '\0' ? holder : "?"),
+				     .priority = strdup(source_text(waiter, "priority")),
+				     .position = json_integer_value(json_object_get(waiter, "position")) };
 	if (edge->lock == NULL || edge->waiter == NULL || edge->holder == NULL || edge->priority == NULL)
 		return no_memory(graph);
 	return EXIT_DONE;
@@ -89,7 +83,7 @@ static bool waits(const struct graph *graph, const char *holder)
 static void waiters_print(struct graph *graph, const char *holder, int depth)
 {
 	for (size_t i = 0; i < graph->count; i++) {
-		struct edge *edge = &graph->edges[i];
+		struct graph_edge *edge = &graph->edges[i];
 
 		if (edge->shown || strcmp(edge->holder, holder) != 0)
 			continue;
@@ -102,7 +96,7 @@ static void waiters_print(struct graph *graph, const char *holder, int depth)
 static void text_print(struct graph *graph)
 {
 	for (size_t i = 0; i < graph->count; i++) {
-		const struct edge *edge = &graph->edges[i];
+		const struct graph_edge *edge = &graph->edges[i];
 
 		if (edge->shown || waits(graph, edge->holder))
 			continue;
@@ -110,7 +104,7 @@ static void text_print(struct graph *graph)
 		waiters_print(graph, edge->holder, 1);
 	}
 	for (size_t i = 0; i < graph->count; i++) {
-		const struct edge *edge = &graph->edges[i];
+		const struct graph_edge *edge = &graph->edges[i];
 
 		if (edge->shown)
 			continue;
@@ -134,7 +128,7 @@ static void dot_print(const struct graph *graph)
 {
 	puts("digraph waits {\n\trankdir=LR;\n\tnode [shape=box];");
 	for (size_t i = 0; i < graph->count; i++) {
-		const struct edge *edge = &graph->edges[i];
+		const struct graph_edge *edge = &graph->edges[i];
 
 		putchar('\t');
 		dot_quote(edge->waiter);
@@ -145,6 +139,17 @@ static void dot_print(const struct graph *graph)
 		puts("];");
 	}
 	puts("}");
+}
+
+static int graph_print(struct graph *graph, int form)
+{
+	if (form == 's')
+		return graph_svg(stdout, graph->edges, graph->count) == 0 ? EXIT_DONE : no_memory(graph);
+	if (form == 'd')
+		dot_print(graph);
+	else
+		text_print(graph);
+	return EXIT_DONE;
 }
 
 static void graph_free(struct graph *graph)
@@ -165,18 +170,19 @@ int cmd_graph(struct tool *tool, int argc, char **argv)
 		TOOL_LONG,
 		SOURCE_LONG,
 		{ "dot", no_argument, NULL, 'd' },
+		{ "svg", no_argument, NULL, 's' },
 		{ NULL, 0, NULL, 0 },
 	};
 	struct graph graph = { .tool = tool };
 	struct source_where where = { .store = NULL };
 	struct source source;
-	bool dot = false;
+	int form = 0;
 	int code = -1;
 	int c;
 
-	while (code < 0 && (c = getopt_long(argc, argv, TOOL_ANYWHERE SOURCE_SHORT "d", longs, NULL)) != -1) {
-		if (c == 'd')
-			dot = true;
+	while (code < 0 && (c = getopt_long(argc, argv, TOOL_ANYWHERE SOURCE_SHORT "ds", longs, NULL)) != -1) {
+		if (c == 'd' || c == 's')
+			form = c;
 		else
 			code = source_option(tool, &where, c);
 	}
@@ -190,7 +196,7 @@ int cmd_graph(struct tool *tool, int argc, char **argv)
 	graph.holders = json_object();
 	code = source_each(tool, &source, graph_take, &graph);
 	if (code == EXIT_DONE)
-		dot ? dot_print(&graph) : text_print(&graph);
+		code = graph_print(&graph, form);
 	graph_free(&graph);
 	source_close(&source);
 	return code;

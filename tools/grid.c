@@ -31,20 +31,10 @@ int grid_add(struct grid *grid, const char *cell)
 	return 0;
 }
 
-/* Characters of UTF-8; those of double width do not matter enough. */
-static size_t width(const char *text)
-{
-	size_t n = 0;
-
-	for (; *text != '\0'; text++)
-		n += ((unsigned char)*text & 0xc0) != 0x80;
-	return n;
-}
-
 static void row_print(const struct grid *grid, const char *const *row, const size_t widths[GRID_COLUMNS])
 {
 	for (size_t i = 0; i < grid->columns; i++) {
-		int pad = i + 1 < grid->columns ? (int)(widths[i] - width(row[i])) + 2 : 0;
+		int pad = i + 1 < grid->columns ? (int)(widths[i] - term_width(row[i])) + 2 : 0;
 
 		printf("%s%*s", row[i], pad, "");
 	}
@@ -55,11 +45,11 @@ static void table_print(const struct grid *grid)
 	size_t widths[GRID_COLUMNS] = { 0 };
 
 	for (size_t i = 0; i < grid->columns; i++)
-		widths[i] = width(grid->heading[i]);
+		widths[i] = term_width(grid->heading[i]);
 	for (size_t row = 0; row + grid->columns <= grid->count; row += grid->columns)
 		for (size_t i = 0; i < grid->columns; i++)
-			if (width(grid->cells[row + i]) > widths[i])
-				widths[i] = width(grid->cells[row + i]);
+			if (term_width(grid->cells[row + i]) > widths[i])
+				widths[i] = term_width(grid->cells[row + i]);
 	fputs(term_color(stdout, TERM_BOLD), stdout);
 	row_print(grid, grid->heading, widths);
 	puts(term_color(stdout, TERM_PLAIN));

@@ -29,6 +29,15 @@ const char *term_color(FILE *out, enum term_color color)
 	return is_terminal(out) && (no == NULL || no[0] == '\0') ? colors[color] : "";
 }
 
+size_t term_width(const char *text)
+{
+	size_t n = 0;
+
+	for (; *text != '\0'; text++)
+		n += ((unsigned char)*text & 0xc0) != 0x80;
+	return n;
+}
+
 static int64_t now(void)
 {
 	struct timespec ts;

@@ -2,6 +2,7 @@
 #ifndef TOOLS_TERM_H
 #define TOOLS_TERM_H
 
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -9,6 +10,9 @@ enum term_color { TERM_PLAIN, TERM_RED, TERM_GREEN, TERM_YELLOW, TERM_BOLD };
 
 /* The sequence that begins a colour on `out`, or "": no terminal, NO_COLOR is set, or TERM=dumb. TERM_PLAIN ends one. */
 const char *term_color(FILE *out, enum term_color color);
+
+/* How many characters of UTF-8 a text has; that some are of double width does not matter enough. */
+size_t term_width(const char *text);
 
 /* A progress line on standard error. `total` 0: nobody knows how much there is. */
 struct progress {
