@@ -2,7 +2,6 @@
 #include <errno.h>
 #include <getopt.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "lockpath.h"
 
@@ -21,20 +20,6 @@ static bool holder_read(const struct mount *mount, const char *path, struct hold
 	       mount_field(mount, path, "acquired_at", out->since, sizeof(out->since));
 }
 
-/*
- * Under the holder's own name where it has one that can be said: that compares, so a lock that has passed to somebody else
- * meanwhile stays. A user may say the names of the own locks; administrators need none.
- */
-static int release(const struct mount *mount, const char *path, const struct holder *holder)
-{
-	char name[ATLOCK_PATH_MAX + ATLOCK_WHO_MAX + 2];
-
-	(void)snprintf(name, sizeof(name), "%s@%s", path, holder->who);
-	if (strchr(path, '@') == NULL && unlinkat(mount->fd, name, 0) == 0)
-		return 0;
-	return unlinkat(mount->fd, path, 0) == 0 ? 0 : -errno;
-}
-
 static int force_one(const struct tool *tool, const struct mount *mount, const char *word)
 {
 	char path[ATLOCK_PATH_MAX];
@@ -48,7 +33,7 @@ static int force_one(const struct tool *tool, const struct mount *mount, const c
 		return tool_fail(tool, EXIT_REFUSED, "%s: nobody holds it", path);
 	if (lockpath_is_id(word) && strcmp(holder.id, word) != 0)
 		return tool_fail(tool, EXIT_REFUSED, "%s: nobody holds a lock with that id any more", word);
-	err = release(mount, path, &holder);
+	err = lockpath_force(mount, path, holder.who);
 	if (err < 0) {
 		code = lockpath_refused(tool, mount, path, -err);
 		return err == -EPERM || err == -EACCES ? EXIT_PERMISSION : code;

@@ -109,7 +109,7 @@ static bool run_check(void *arg)
 	if (err == 0 && renew)
 		run->since = 0;
 	if (err == ENOTCONN || err == ECONNABORTED)
-		mount_reopen(&run->mount); /* a new daemon watches our process again */
+		(void)mount_reopen(&run->mount); /* a new daemon watches our process again */
 	return true;
 }
 

@@ -1,20 +1,11 @@
 /* atlock unlock: give locks back. */
-#include <errno.h>
 #include <getopt.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "lockpath.h"
 
-/* An administrator's unlink releases whoever holds it: that is what force-unlock is for. */
 static int unlock_one(void *arg, const char *path)
 {
-	const struct mount *mount = arg;
-	int err = strchr(path, '@') != NULL ? 0 : lockpath_mine(mount, path);
-
-	if (err == 0 && unlinkat(mount->fd, path, 0) != 0)
-		err = -errno;
-	return err;
+	return lockpath_release(arg, path);
 }
 
 int cmd_unlock(struct tool *tool, int argc, char **argv)

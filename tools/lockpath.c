@@ -87,7 +87,7 @@ bool lockpath_is_id(const char *text)
 }
 
 /* "lock_<ns>_<owner>_<8 hex>" names its owner, and by/owner/ has links by id. */
-static bool id_follow(const struct mount *mount, const char *id, char out[ATLOCK_PATH_MAX])
+bool lockpath_of_id(const struct mount *mount, const char *id, char out[ATLOCK_PATH_MAX])
 {
 	const char *owner = strchr(id + strlen("lock_"), '_');
 	const char *end = strrchr(id, '_');
@@ -114,7 +114,7 @@ int lockpath_find(const struct tool *tool, const struct mount *mount, const char
 {
 	if (!lockpath_is_id(text))
 		return lockpath_take(tool, mount, text, out);
-	if (id_follow(mount, text, out))
+	if (lockpath_of_id(mount, text, out))
 		return EXIT_DONE;
 	return tool_fail(tool, EXIT_REFUSED, "%s: nobody holds a lock with that id any more", text);
 }
@@ -140,6 +140,27 @@ int lockpath_write(const struct mount *mount, const char *path, const char *text
 	if (fd >= 0)
 		close(fd);
 	return err;
+}
+
+/* An administrator's unlink releases whoever holds it, so that is asked first. */
+int lockpath_release(const struct mount *mount, const char *path)
+{
+	int err = strchr(path, '@') != NULL ? 0 : lockpath_mine(mount, path);
+
+	if (err == 0 && unlinkat(mount->fd, path, 0) != 0)
+		err = -errno;
+	return err;
+}
+
+/* A user may say the names of the own locks; administrators need none. */
+int lockpath_force(const struct mount *mount, const char *path, const char *who)
+{
+	char name[ATLOCK_PATH_MAX + ATLOCK_WHO_MAX + 2];
+
+	(void)snprintf(name, sizeof(name), "%s@%s", path, who);
+	if (strchr(path, '@') == NULL && unlinkat(mount->fd, name, 0) == 0)
+		return 0;
+	return unlinkat(mount->fd, path, 0) == 0 ? 0 : -errno;
 }
 
 int lockpath_each(const struct tool *tool, const struct mount *mount, char *const *words, lockpath_fn *fn, void *arg)

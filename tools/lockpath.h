@@ -18,11 +18,22 @@ int lockpath_find(const struct tool *tool, const struct mount *mount, const char
 /* Whether a word is an id, as `cat` of a lock prints it. */
 bool lockpath_is_id(const char *text);
 
+/* The lock that has this id now: false if none has. */
+bool lockpath_of_id(const struct mount *mount, const char *id, char out[ATLOCK_PATH_MAX]);
+
 /* Whether the caller holds it: 0, or the negative errno of a refusal, -ENOENT if nobody does. */
 int lockpath_mine(const struct mount *mount, const char *path);
 
 /* Writes lines to a lock of the caller's. 0 or a negative errno. */
 int lockpath_write(const struct mount *mount, const char *path, const char *text);
+
+/*
+ * Gives back the caller's own, and never another's, even for administrators. And releases one whoever holds it, under the
+ * name `who` of its holder where that can be said: a lock that has passed to somebody else meanwhile then stays. 0 or a
+ * negative errno.
+ */
+int lockpath_release(const struct mount *mount, const char *path);
+int lockpath_force(const struct mount *mount, const char *path, const char *who);
 
 /* Does something to each lock that the words from `first` on name, and says what is refused: the first code that is not 0. */
 typedef int lockpath_fn(void *arg, const char *path);

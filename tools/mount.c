@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #define TYPE "fuse.atlockfs"
+#define WHY_RECENT 5 /* seconds */
 
 /* Undoes the \040 spelling of the mount table, in place. */
 static void unescape(char *text)
@@ -151,19 +152,22 @@ void mount_close(struct mount *mount)
 	mount->fd = -1;
 }
 
-void mount_reopen(struct mount *mount)
+int mount_reopen(struct mount *mount)
 {
 	int fd = open(mount->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int err;
 
 	if (fd < 0)
-		return;
+		return -errno;
 	/* Between two daemons the directory underneath can be seen, where nothing is held. */
 	if (faccessat(fd, "health", R_OK, 0) != 0) {
+		err = -errno;
 		close(fd);
-		return;
+		return err;
 	}
-	close(mount->fd);
+	mount_close(mount);
 	mount->fd = fd;
+	return 0;
 }
 
 FILE *mount_read(const struct mount *mount, const char *path)
@@ -189,6 +193,12 @@ bool mount_field(const struct mount *mount, const char *path, const char *key, c
 	return n >= 0;
 }
 
+/* Some refusals are the kernel's: then the line is of another call, long before, or says that there was none. */
+static bool why_is_recent(const char *line, const char *age)
+{
+	return strncmp(line, "OK: ", strlen("OK: ")) != 0 && (age == NULL || strtol(age + 1, NULL, 10) <= WHY_RECENT);
+}
+
 void mount_why(const struct mount *mount, char *out, size_t len)
 {
 	FILE *file = mount_read(mount, "why");
@@ -200,10 +210,12 @@ void mount_why(const struct mount *mount, char *out, size_t len)
 	if (file == NULL)
 		return;
 	if (fgets(line, sizeof(line), file) != NULL) {
-		line[strcspn(line, "\n")] = '\0';
 		age = strrchr(line, '(');
-		if (age != NULL && age > line)
+		if (!why_is_recent(line, age))
+			line[0] = '\0';
+		else if (age != NULL && age > line)
 			age[-1] = '\0';
+		line[strcspn(line, "\n")] = '\0';
 		text = strstr(line, ": ");
 		strlcpy(out, text == NULL ? line : text + 2, len);
 	}

@@ -20,8 +20,11 @@ struct mount {
 int mount_open(struct tool *tool, struct mount *out);
 void mount_close(struct mount *mount);
 
-/* After ENOTCONN: uses what another daemon has mounted at the same place since; nothing changes as long as there is none. */
-void mount_reopen(struct mount *mount);
+/*
+ * After ENOTCONN, or once it was closed: uses what is mounted at the same place now. Nothing changes if nothing is: a negative
+ * errno, -ENOENT if the directory underneath can be seen.
+ */
+int mount_reopen(struct mount *mount);
 
 /* Opens a file by its path below the root, for reading. NULL and errno. */
 FILE *mount_read(const struct mount *mount, const char *path);
@@ -29,7 +32,7 @@ FILE *mount_read(const struct mount *mount, const char *path);
 /* One field of a lock, such as "token": false if the lock is not there or has no such field. */
 bool mount_field(const struct mount *mount, const char *path, const char *key, char *out, size_t len);
 
-/* The line in `why`, without its code and age; "" if it cannot be read. */
+/* The line in `why`, without its code and age; "" if it says nothing of a call just before, or cannot be read. */
 void mount_why(const struct mount *mount, char *out, size_t len);
 
 /* Says why a call on `path` was refused with `err`, in the words of `why` if there are some. Returns `code`. */

@@ -1,0 +1,78 @@
+#include "filter.h"
+
+#include <bsd/stdlib.h>
+#include <getopt.h>
+#include <string.h>
+
+#include "ask.h"
+
+int filter_option(struct tool *tool, struct filter *filter, int option)
+{
+	switch (option) {
+	case 'o': filter->owner = optarg; return -1;
+	case 'W': filter->who = optarg; return -1;
+	case 'r': filter->repo = optarg; return -1;
+	case 'O': return ask_duration(tool, "older-than", false, &filter->older);
+	case 'E': return ask_duration(tool, "expiring-within", false, &filter->expiring);
+	case 'p':
+		filter->pull = optarg;
+		if (strtonum(optarg, 1, INT64_MAX, NULL) > 0)
+			return -1;
+		return tool_usage(tool, "--pull is the number of a pull request, not \"%s\"", optarg);
+	default: return tool_option(tool, option);
+	}
+}
+
+void filter_prefix(struct filter *filter, const struct mount *mount, const char *word)
+{
+	size_t len = strlen(mount->path);
+
+	filter->prefix = word;
+	if (word != NULL && len > 0 && strncmp(word, mount->path, len) == 0)
+		filter->prefix = word[len] == '/' ? word + len + 1 : word + len;
+}
+
+bool filter_is_choosy(const struct filter *filter)
+{
+	return filter->owner != NULL || filter->who != NULL || filter->repo != NULL || filter->pull != NULL ||
+	       filter->older != 0 || filter->expiring != 0;
+}
+
+bool filter_wants_path(const struct filter *filter, const char *path)
+{
+	const char *prefix = filter->prefix;
+	size_t len = prefix == NULL ? 0 : strlen(prefix);
+
+	while (len > 0 && prefix[len - 1] == '/')
+		len--;
+	return len == 0 || (strncmp(path, prefix, len) == 0 && (path[len] == '\0' || path[len] == '/'));
+}
+
+static bool matches(const char *wanted, const json_t *lock, const char *key)
+{
+	return wanted == NULL || strcmp(wanted, source_text(lock, key)) == 0;
+}
+
+/* Held as "@pr:123", or for somebody else with pull=123. */
+static bool matches_pull(const char *wanted, const json_t *lock)
+{
+	char number[24];
+
+	if (wanted == NULL || matches(wanted, json_object_get(lock, "meta"), "pull"))
+		return true;
+	(void)snprintf(number, sizeof(number), "%" JSON_INTEGER_FORMAT,
+		       json_integer_value(json_object_get(lock, "pull")));
+	return strcmp(wanted, number) == 0;
+}
+
+bool filter_wants(const struct filter *filter, const json_t *lock)
+{
+	int64_t now = source_now();
+	int64_t since = source_time(lock, "acquired_at");
+	int64_t until = source_time(lock, "expires_at");
+
+	return filter_wants_path(filter, source_text(lock, "lock")) && matches(filter->owner, lock, "owner") &&
+	       matches(filter->who, lock, "who") && matches(filter->repo, lock, "repo") &&
+	       matches_pull(filter->pull, lock) && (filter->older == 0 || now - since >= filter->older) &&
+	       (filter->expiring == 0 || (until != ATLOCK_NEVER && until - now <= filter->expiring));
+}
