@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #define TYPE "fuse.atlockfs"
-#define WHY_RECENT 5 /* seconds */
 
 /* Undoes the \040 spelling of the mount table, in place. */
 static void unescape(char *text)
@@ -193,12 +192,6 @@ bool mount_field(const struct mount *mount, const char *path, const char *key, c
 	return n >= 0;
 }
 
-/* Some refusals are the kernel's: then the line is of another call, long before, or says that there was none. */
-static bool why_is_recent(const char *line, const char *age)
-{
-	return strncmp(line, "OK: ", strlen("OK: ")) != 0 && (age == NULL || strtol(age + 1, NULL, 10) <= WHY_RECENT);
-}
-
 void mount_why(const struct mount *mount, char *out, size_t len)
 {
 	FILE *file = mount_read(mount, "why");
@@ -210,12 +203,10 @@ void mount_why(const struct mount *mount, char *out, size_t len)
 	if (file == NULL)
 		return;
 	if (fgets(line, sizeof(line), file) != NULL) {
-		age = strrchr(line, '(');
-		if (!why_is_recent(line, age))
-			line[0] = '\0';
-		else if (age != NULL && age > line)
-			age[-1] = '\0';
 		line[strcspn(line, "\n")] = '\0';
+		age = strrchr(line, '(');
+		if (age != NULL && age > line)
+			age[-1] = '\0';
 		text = strstr(line, ": ");
 		strlcpy(out, text == NULL ? line : text + 2, len);
 	}

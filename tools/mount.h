@@ -32,7 +32,7 @@ FILE *mount_read(const struct mount *mount, const char *path);
 /* One field of a lock, such as "token": false if the lock is not there or has no such field. */
 bool mount_field(const struct mount *mount, const char *path, const char *key, char *out, size_t len);
 
-/* The line in `why`, without its code and age; "" if it says nothing of a call just before, or cannot be read. */
+/* The line in `why`, without its code and age; "" if it cannot be read. */
 void mount_why(const struct mount *mount, char *out, size_t len);
 
 /* Says why a call on `path` was refused with `err`, in the words of `why` if there are some. Returns `code`. */
