@@ -386,6 +386,8 @@ stamps = $(patsubst %,$(OUT)/lint/%,$(1))
 .PHONY: lint
 lint: $(call stamps,$(SOURCES) $(HEADERS)) | $(NEED)lint ## clang-tidy, cppcheck, formatting, layers, lone headers, manuals, alert rules
 	$(Q)tests/check-includes
+	$(Q)! grep -nE '[^|]\| *grep -[a-zA-Z]*q' tests/*/*.sh tests/*/*.inc tests/install/* || \
+		{ echo 'under pipefail: | grep ... >/dev/null, for -q may end the writer with SIGPIPE'; false; }
 	$(Q)$(if $(MANUALS),mandoc -Tlint -Wwarning $(MANUALS))
 	$(Q)promtool check rules docs/alerts.yml >/dev/null && promtool test rules tests/alerts-test.yml >/dev/null
 	$(Q)for f in $(SOURCES) $(HEADERS); do $(CLANG_FORMAT) --dry-run -Werror $$f 2>/dev/null || \

@@ -21,7 +21,8 @@ static pid_t servers[2];
 
 bool peers_there(void)
 {
-	char *argv[] = { "sh", "-c", "command -v redis-server redis-cli etcd etcdctl", NULL };
+	char *argv[] = { "sh", "-c", "for p in redis-server redis-cli etcd etcdctl; do command -v $p || exit; done",
+			 NULL };
 
 	return program_run(argv, 1) == 0;
 }

@@ -4,7 +4,7 @@
 
 # The daemon's wall clock begins ten seconds before midnight; only the daemon's.
 faketime=$(ls /usr/lib/*/faketime/libfaketimeMT.so.1)
-nm -D "$ATLOCKFS_BUILD/atlockfs" | grep -qE '__(asan|tsan)_init' && skip 'a sanitizer must be loaded before anything else'
+nm -D "$ATLOCKFS_BUILD/atlockfs" | grep -E '__(asan|tsan)_init' >/dev/null && skip 'a sanitizer must be loaded before anything else'
 export TZ=UTC
 LD_PRELOAD=$faketime FAKETIME_DONT_FAKE_MONOTONIC=1 FAKETIME='@2031-05-31 23:59:50' mount_fs
 

@@ -26,7 +26,7 @@ expect_equal "$(field "$MNT/custom/x" ttl)" 7m
 expect_equal "$(findmnt -n -o SOURCE "$MNT")" "$STORE"
 # mount.fuse3 asks for dev and suid; they are not given.
 for word in nosuid nodev; do
-	findmnt -n -o OPTIONS "$MNT" | grep -qw "$word" || fail "not $word: $(findmnt -n -o OPTIONS "$MNT")"
+	findmnt -n -o OPTIONS "$MNT" | grep -w "$word" >/dev/null || fail "not $word: $(findmnt -n -o OPTIONS "$MNT")"
 done
 expect_ok as_user atlt1 touch "$MNT/custom/y@b"
 ended
