@@ -36,10 +36,10 @@ static int backup_check(struct tool *tool, const struct source_where *where, con
 	(void)atlock_status(al, &status);
 	atlock_close(al);
 	if (problems != 0)
-		return tool_fail(tool, EXIT_DATA, "the copy in %s has %" PRId64 " problems: atlock fsck the store", to,
-				 problems);
-	printf("%s: %" PRIu64 " locks, %" PRIu64 " waiters, %" PRIu64 " events\n", to, status.held, status.waiting,
-	       status.events);
+		return tool_fail(tool, EXIT_DATA, "the copy in %s has %" PRId64 " problem%s: atlock fsck the store", to,
+				 problems, TOOL_S(problems));
+	printf("%s: %" PRIu64 " lock%s, %" PRIu64 " waiter%s, %" PRIu64 " event%s\n", to, status.held,
+	       TOOL_S(status.held), status.waiting, TOOL_S(status.waiting), status.events, TOOL_S(status.events));
 	return EXIT_DONE;
 }
 

@@ -86,9 +86,10 @@ static int export_to(struct export *export, const char *uri)
 				  : put_one(export, to, &export->tree.entries[i]);
 	atlock_foreign_close(to);
 	fprintf(to == NULL ? stderr : stdout,
-		"exported %" PRIu64 " records; %" PRIu64 " were there already, %" PRIu64 " conflicts, %" PRIu64
+		"exported %" PRIu64 " record%s; %" PRIu64 " %s there already, %" PRIu64 " conflict%s, %" PRIu64
 		" that Atlantis has no form for\n",
-		export->written, export->there, export->conflicts, export->unknown);
+		export->written, TOOL_S(export->written), export->there, export->there == 1 ? "was" : "were",
+		export->conflicts, TOOL_S(export->conflicts), export->unknown);
 	return code == EXIT_DONE && export->conflicts > 0 ? EXIT_REFUSED : code;
 }
 

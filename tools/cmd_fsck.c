@@ -41,10 +41,10 @@ static int repair(struct tool *tool, const struct source_where *where)
 	if (dropped < 0)
 		return tool_fail(tool, EXIT_DATA, "not repaired: %s",
 				 why.text[0] != '\0' ? why.text : strerror((int)-dropped));
-	printf("repaired: indexes made anew, %" PRId64 " damaged records dropped\n", dropped);
+	printf("repaired: indexes made anew, %" PRId64 " damaged record%s dropped\n", dropped, TOOL_S(dropped));
 	if (left == 0)
 		return EXIT_DONE;
-	return tool_fail(tool, EXIT_REFUSED, "%" PRId64 " problems are left: restore a copy", left);
+	return tool_fail(tool, EXIT_REFUSED, "%" PRId64 " problem%s left: restore a copy", left, TOOL_S(left));
 }
 
 static int fsck(struct tool *tool, const struct source_where *where, bool fix)
@@ -65,7 +65,8 @@ static int fsck(struct tool *tool, const struct source_where *where, bool fix)
 	}
 	if (fix)
 		return repair(tool, where);
-	return tool_fail(tool, EXIT_REFUSED, "%" PRId64 " problems: unmount it and use --repair", problems);
+	return tool_fail(tool, EXIT_REFUSED, "%" PRId64 " problem%s: unmount it and use --repair", problems,
+			 TOOL_S(problems));
 }
 
 int cmd_fsck(struct tool *tool, int argc, char **argv)

@@ -285,8 +285,8 @@ static int mirror_run(struct mirror *mirror, bool once, int64_t interval)
 	} while (!stopping);
 	if (stopping)
 		code = EXIT_DONE;
-	printf("wrote %" PRIu64 " records, deleted %" PRIu64 ", %" PRIu64 " conflicts\n", mirror->written,
-	       mirror->deleted, mirror->conflicts);
+	printf("wrote %" PRIu64 " record%s, deleted %" PRIu64 ", %" PRIu64 " conflict%s\n", mirror->written,
+	       TOOL_S(mirror->written), mirror->deleted, mirror->conflicts, TOOL_S(mirror->conflicts));
 	return code == EXIT_DONE && mirror->conflicts > 0 ? EXIT_REFUSED : code;
 }
 

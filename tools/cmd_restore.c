@@ -7,7 +7,8 @@
 
 static int problems_fail(const struct tool *tool, const char *where, int64_t problems)
 {
-	return tool_fail(tool, EXIT_DATA, "%s has %" PRId64 " problems: not restored", where, problems);
+	return tool_fail(tool, EXIT_DATA, "%s has %" PRId64 " problem%s: not restored", where, problems,
+			 TOOL_S(problems));
 }
 
 /* Only a copy that is in order is worth to be copied. */
@@ -52,8 +53,8 @@ static int restore_finish(struct tool *tool, const struct source_where *to)
 		return tool_fail(tool, tool_exit_code(-err), "%s", why.text);
 	if (problems != 0)
 		return problems_fail(tool, to->store, problems);
-	printf("%s: %" PRIu64 " locks, %" PRIu64 " waiters; mount it with atlockfs --store\n", to->store, status.held,
-	       status.waiting);
+	printf("%s: %" PRIu64 " lock%s, %" PRIu64 " waiter%s; mount it with atlockfs --store\n", to->store, status.held,
+	       TOOL_S(status.held), status.waiting, TOOL_S(status.waiting));
 	return EXIT_DONE;
 }
 

@@ -55,7 +55,8 @@ static int verify_all(struct verify *verify, struct atlock_foreign *from)
 	for (size_t i = 0; i < verify->tree.count; i++)
 		if (!verify->tree.entries[i].seen && verify->tree.entries[i].record.key != NULL)
 			differ(verify, "only here", verify->tree.entries[i].record.path, "");
-	printf("%" PRIu64 " records are the same, %" PRIu64 " differences\n", verify->same, verify->differences);
+	printf("%" PRIu64 " record%s the same, %" PRIu64 " difference%s\n", verify->same,
+	       verify->same == 1 ? " is" : "s are", verify->differences, TOOL_S(verify->differences));
 	return verify->differences > 0 ? EXIT_REFUSED : EXIT_DONE;
 }
 

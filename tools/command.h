@@ -88,6 +88,9 @@ int tool_option(struct tool *tool, int option);
 		"mount", required_argument, NULL, 'm' \
 	}
 
+/* What a count's noun ends with: "1 lock", "2 locks". */
+#define TOOL_S(count) ((count) == 1 ? "" : "s")
+
 /* The exit code that fits an errno. */
 int tool_exit_code(int err);
 

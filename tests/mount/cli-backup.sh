@@ -31,7 +31,7 @@ expect_ok touch "$MNT/repos/acme/infra/-/vpc/-/prod@build-1" "$MNT/queue/repos/a
 echo reason=kept >>"$MNT/repos/acme/infra/-/vpc/-/prod@build-1"
 for i in 1 2 3 4 5; do
 	expect_status 0 atlock backup --store "$STORE" "$T/copy$i"
-	grep -q ' 1 waiters' "$T/out" || fail "$(cat "$T/out")"
+	grep -q ' 1 waiter,' "$T/out" || fail "$(cat "$T/out")"
 	expect_equal "$(ls "$T/copy$i")" "$(printf 'data.mdb\nlock.mdb\n')"
 	for n in 1 2; do
 		expect_status 0 atlock ls --store "$T/copy$i" custom/d
