@@ -35,7 +35,7 @@ static int force_one(const struct tool *tool, const struct mount *mount, const c
 		return tool_fail(tool, EXIT_REFUSED, "%s: nobody holds a lock with that id any more", word);
 	err = lockpath_force(mount, path, holder.who);
 	if (err < 0) {
-		code = lockpath_refused(tool, mount, path, -err);
+		code = lockpath_refused(tool, mount, path, -err, "ask its holder or an administrator");
 		return err == -EPERM || err == -EACCES ? EXIT_PERMISSION : code;
 	}
 	printf("released %s, which %s@%s had since %s\n", path, holder.owner, holder.who, holder.since);

@@ -10,8 +10,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "lockpath.h"
 #include "snapshot.h"
 #include "term.h"
+
+#define FOR_OTHERS "only administrators take locks for other users"
 
 enum outcome { OUT_DONE, OUT_THERE, OUT_CONFLICT, OUT_PASSED, OUTCOMES };
 
@@ -21,6 +24,8 @@ struct import {
 	struct snapshot tree;
 	struct progress progress;
 	bool dry;
+	bool admin;
+	bool refused; /* a dry run found what the caller may not do */
 	uint64_t done[ATLOCK_FOREIGN_KINDS];
 	uint64_t outcomes[OUTCOMES];
 	uint64_t shortened;
@@ -122,7 +127,7 @@ static int written(struct import *import, const struct atlock_foreign_record *re
 
 	if (err == 0)
 		return -1;
-	mount_why(&import->mount, why, sizeof(why));
+	lockpath_why(&import->mount, "", why, sizeof(why));
 	if (err == EAGAIN || err == EBUSY || err == EACCES) {
 		say(import, TERM_RED, "conflict", record->path, why);
 		*outcome = OUT_CONFLICT;
@@ -130,7 +135,7 @@ static int written(struct import *import, const struct atlock_foreign_record *re
 	}
 	if (err == EPERM || strstr(why, "administrators") != NULL) {
 		progress_clear(&import->progress);
-		return tool_fail(import->tool, EXIT_PERMISSION, "only administrators take locks for other users");
+		return tool_fail(import->tool, EXIT_PERMISSION, FOR_OTHERS);
 	}
 	if (err == EINVAL || err == ENAMETOOLONG || err == ENOENT) {
 		say(import, TERM_YELLOW, "passed over", record->path, why);
@@ -140,6 +145,13 @@ static int written(struct import *import, const struct atlock_foreign_record *re
 	progress_clear(&import->progress);
 	return tool_fail(import->tool, err == EDQUOT ? EXIT_TRY_AGAIN : tool_exit_code(err), "%s: %s%s%s", record->path,
 			 strerror(err), err == EDQUOT ? ": " : "", err == EDQUOT ? why : "");
+}
+
+static void would(struct import *import, const struct atlock_foreign_record *record)
+{
+	say(import, TERM_GREEN, "would import", record->path, record->who);
+	if (record->owner[0] != '\0' && !import->admin)
+		import->refused = true;
 }
 
 /* One record. -1 to go on, or the exit code that ends it all. */
@@ -152,7 +164,7 @@ static int import_one(struct import *import, const struct atlock_foreign_record 
 	if (record->elsewhere)
 		say(import, TERM_YELLOW, "note", record->path, "was kept under a key of something else");
 	if (outcome == OUT_DONE && import->dry)
-		say(import, TERM_GREEN, "would import", record->path, record->who);
+		would(import, record);
 	else if (outcome == OUT_DONE)
 		code = written(import, record,
 			       record->kind == ATLOCK_FOREIGN_PULL ? pull_write(import, record)
@@ -193,16 +205,24 @@ static int import_all(struct import *import, struct atlock_foreign *from)
 
 static int summary(const struct import *import, int code)
 {
-	printf("%s %" PRIu64 " locks, %" PRIu64 " pull requests, %" PRIu64 " global locks; %" PRIu64
-	       " were there already, %" PRIu64 " conflicts, %" PRIu64 " passed over",
-	       import->dry ? "would import" : "imported", import->done[ATLOCK_FOREIGN_LOCK],
-	       import->done[ATLOCK_FOREIGN_PULL], import->done[ATLOCK_FOREIGN_GLOBAL], import->outcomes[OUT_THERE],
-	       import->outcomes[OUT_CONFLICT], import->outcomes[OUT_PASSED]);
+	uint64_t locks = import->done[ATLOCK_FOREIGN_LOCK];
+	uint64_t pulls = import->done[ATLOCK_FOREIGN_PULL];
+	uint64_t globals = import->done[ATLOCK_FOREIGN_GLOBAL];
+	uint64_t there = import->outcomes[OUT_THERE];
+	uint64_t conflicts = import->outcomes[OUT_CONFLICT];
+
+	printf("%s %" PRIu64 " lock%s, %" PRIu64 " pull request%s, %" PRIu64 " global lock%s; ",
+	       import->dry ? "would import" : "imported", locks, TOOL_S(locks), pulls, TOOL_S(pulls), globals,
+	       TOOL_S(globals));
+	printf("%" PRIu64 " %s there already, %" PRIu64 " conflict%s, %" PRIu64 " passed over", there,
+	       there == 1 ? "was" : "were", conflicts, TOOL_S(conflicts), import->outcomes[OUT_PASSED]);
 	if (import->shortened > 0)
 		printf(", %" PRIu64 " without a long description", import->shortened);
 	puts(code < 0 ? "" : "; stopped");
 	if (code >= 0)
 		return code;
+	if (import->refused)
+		return tool_fail(import->tool, EXIT_PERMISSION, FOR_OTHERS ": the import would be refused");
 	return import->outcomes[OUT_CONFLICT] + import->outcomes[OUT_PASSED] > 0 ? EXIT_REFUSED : EXIT_DONE;
 }
 
@@ -217,6 +237,7 @@ static int import_from(struct import *import, const char *uri, unsigned int flag
 		return tool_fail(import->tool, tool_exit_code(-err), "%s", why.text);
 	code = mount_open(import->tool, &import->mount);
 	if (code == EXIT_DONE) {
+		import->admin = mount_admin(&import->mount);
 		code = snapshot_read(import->tool, &import->mount, &import->tree);
 		if (code == EXIT_DONE)
 			code = summary(import, import_all(import, from));

@@ -45,9 +45,12 @@ static void tokens_print(const struct take *take)
 static int lock_run(struct lock *lock, char *const *words)
 {
 	struct mount mount;
-	struct take take = {
-		.tool = lock->tool, .mount = &mount, .who = lock->who, .text = lock->text, .wait = lock->ask.wait
-	};
+	struct take take = { .tool = lock->tool,
+			     .mount = &mount,
+			     .who = lock->who,
+			     .text = lock->text,
+			     .wait = lock->ask.wait,
+			     .option = "--wait" };
 	char more[768] = "";
 	int code = mount_open(lock->tool, &mount);
 

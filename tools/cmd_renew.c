@@ -44,6 +44,11 @@ int cmd_renew(struct tool *tool, int argc, char **argv)
 		{ NULL, 0, NULL, 0 },
 	};
 	struct renew renew = { .text = "" };
+	const struct lockpath_act act = {
+		.fn = renew_one,
+		.arg = &renew,
+		.advice = "if that is you, name it LOCK@WHO",
+	};
 	int code;
 	int c;
 
@@ -57,7 +62,7 @@ int cmd_renew(struct tool *tool, int argc, char **argv)
 	code = mount_open(tool, &renew.mount);
 	if (code != EXIT_DONE)
 		return code;
-	code = lockpath_each(tool, &renew.mount, argv + optind, renew_one, &renew);
+	code = lockpath_each(tool, &renew.mount, argv + optind, &act);
 	mount_close(&renew.mount);
 	return code;
 }

@@ -119,14 +119,16 @@ static bool run_check(void *arg)
 static int guard_check(const struct run *run)
 {
 	char path[ATLOCK_PATH_MAX];
+	char advice[ATLOCK_PATH_MAX + 64];
 	int fd;
 
 	if (run->guard == NULL)
 		return EXIT_DONE;
 	(void)snprintf(path, sizeof(path), "global/%s", run->guard);
+	(void)snprintf(advice, sizeof(advice), "'atlock wait --free %s' waits until nobody has it", path);
 	fd = openat(run->mount.fd, path, O_WRONLY | O_CLOEXEC);
 	if (fd < 0 && errno != ENOENT)
-		return lockpath_refused(run->tool, &run->mount, path, errno);
+		return lockpath_refused(run->tool, &run->mount, path, errno, advice);
 	if (fd >= 0)
 		close(fd);
 	return EXIT_DONE;
@@ -201,7 +203,8 @@ static int locks_take(struct run *run)
 				   .who = run->process,
 				   .other = run->name,
 				   .text = run->text,
-				   .wait = run->ask.wait };
+				   .wait = run->ask.wait,
+				   .option = "--wait" };
 	for (size_t i = 0; i < run->count; i++) {
 		int code = take_add(&run->take, run->locks[i]);
 

@@ -62,7 +62,7 @@ static int file_print(const struct show *show)
 	char line[1024];
 
 	if (file == NULL)
-		return lockpath_refused(show->tool, &show->source.mount, path, errno);
+		return lockpath_refused(show->tool, &show->source.mount, path, errno, NULL);
 	printf("lock=%.*s\n", (int)strcspn(path, "@"), path);
 	while (fgets(line, sizeof(line), file) != NULL)
 		fputs(line, stdout);

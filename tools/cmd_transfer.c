@@ -61,6 +61,11 @@ int cmd_transfer(struct tool *tool, int argc, char **argv)
 		{ NULL, 0, NULL, 0 },
 	};
 	struct transfer transfer = { .owner = NULL };
+	const struct lockpath_act act = {
+		.fn = transfer_one,
+		.arg = &transfer,
+		.advice = "if that is you, name it LOCK@WHO; else ask its holder, or root",
+	};
 	int code;
 	int c;
 
@@ -76,7 +81,7 @@ int cmd_transfer(struct tool *tool, int argc, char **argv)
 	code = mount_open(tool, &transfer.mount);
 	if (code != EXIT_DONE)
 		return code;
-	code = lockpath_each(tool, &transfer.mount, argv + optind, transfer_one, &transfer);
+	code = lockpath_each(tool, &transfer.mount, argv + optind, &act);
 	mount_close(&transfer.mount);
 	return code;
 }

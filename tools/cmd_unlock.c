@@ -12,6 +12,11 @@ int cmd_unlock(struct tool *tool, int argc, char **argv)
 {
 	static const struct option longs[] = { TOOL_LONG, { NULL, 0, NULL, 0 } };
 	struct mount mount;
+	const struct lockpath_act act = {
+		.fn = unlock_one,
+		.arg = &mount,
+		.advice = "if that is you, name it LOCK@WHO; else see 'atlock help force-unlock'",
+	};
 	int code;
 	int c;
 
@@ -25,7 +30,7 @@ int cmd_unlock(struct tool *tool, int argc, char **argv)
 	code = mount_open(tool, &mount);
 	if (code != EXIT_DONE)
 		return code;
-	code = lockpath_each(tool, &mount, argv + optind, unlock_one, &mount);
+	code = lockpath_each(tool, &mount, argv + optind, &act);
 	mount_close(&mount);
 	return code;
 }

@@ -34,7 +34,7 @@ static int wait_free(const struct tool *tool, const struct mount *mount, const c
 			return tool_fail(tool, EXIT_TRY_AGAIN, "%s: still held", path);
 		nanosleep(&pause, NULL);
 	}
-	return errno == ENOENT ? EXIT_DONE : lockpath_refused(tool, mount, path, errno);
+	return errno == ENOENT ? EXIT_DONE : lockpath_refused(tool, mount, path, errno, NULL);
 }
 
 static int text_print(const struct tool *tool, const struct mount *mount, const char *path)
@@ -43,7 +43,7 @@ static int text_print(const struct tool *tool, const struct mount *mount, const 
 	char line[1024];
 
 	if (file == NULL)
-		return lockpath_refused(tool, mount, path, errno);
+		return lockpath_refused(tool, mount, path, errno, NULL);
 	while (fgets(line, sizeof(line), file) != NULL)
 		fputs(line, stdout);
 	fclose(file);
@@ -53,7 +53,9 @@ static int text_print(const struct tool *tool, const struct mount *mount, const 
 static int wait_own(const struct tool *tool, const struct mount *mount, const char *word, const struct ask *ask)
 {
 	char text[256];
-	struct take take = { .tool = tool, .mount = mount, .who = "", .text = text, .wait = ask->wait };
+	struct take take = {
+		.tool = tool, .mount = mount, .who = "", .text = text, .wait = ask->wait, .option = "--timeout"
+	};
 	int code;
 
 	ask_text(ask, "", text, sizeof(text));

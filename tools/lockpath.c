@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static const char *const trees[] = { "repos/", "custom/", "global/", "shared/" };
@@ -163,17 +164,18 @@ int lockpath_force(const struct mount *mount, const char *path, const char *who)
 	return unlinkat(mount->fd, path, 0) == 0 ? 0 : -errno;
 }
 
-int lockpath_each(const struct tool *tool, const struct mount *mount, char *const *words, lockpath_fn *fn, void *arg)
+int lockpath_each(const struct tool *tool, const struct mount *mount, char *const *words,
+		  const struct lockpath_act *act)
 {
 	char path[ATLOCK_PATH_MAX];
 	int first = EXIT_DONE;
 
 	for (; *words != NULL; words++) {
 		int code = lockpath_find(tool, mount, *words, path);
-		int err = code == EXIT_DONE ? fn(arg, path) : 0;
+		int err = code == EXIT_DONE ? act->fn(act->arg, path) : 0;
 
 		if (err < 0)
-			code = lockpath_refused(tool, mount, path, -err);
+			code = lockpath_refused(tool, mount, path, -err, act->advice);
 		if (first == EXIT_DONE)
 			first = code;
 	}
@@ -191,8 +193,56 @@ static const struct {
 	{ ENOTDIR, EXIT_USAGE },   { EISDIR, EXIT_USAGE },
 };
 
-int lockpath_refused(const struct tool *tool, const struct mount *mount, const char *path, int err)
+/* Advice of the file system that is about its files, not about options. The last one counts: a reason may say the same. */
+static const char *const files[] = { ": wait for it below wait/", ": wait in wait/" };
+
+/* "line 2: " counts the lines of a request that nobody has seen. */
+static void line_drop(char *text)
 {
+	int len = 0;
+
+	if (sscanf(text, "line %*u: %n", &len) == 0 && len > 0)
+		memmove(text, text + len, strlen(text + len) + 1);
+}
+
+void lockpath_why(const struct mount *mount, const char *advice, char *out, size_t len)
+{
+	char *last = NULL;
+
+	mount_why(mount, out, len);
+	line_drop(out);
+	for (size_t i = 0; advice != NULL && i < sizeof(files) / sizeof(files[0]); i++)
+		for (char *at = out; (at = strstr(at, files[i])) != NULL; at++)
+			if (last == NULL || at > last)
+				last = at;
+	if (last == NULL)
+		return;
+	*last = '\0';
+	if (advice[0] != '\0') {
+		(void)strlcat(out, ": ", len);
+		(void)strlcat(out, advice, len);
+	}
+}
+
+/* The part of a path that is no directory, though more follows it. */
+static int fail_not_directory(const struct tool *tool, const struct mount *mount, const char *path)
+{
+	char part[ATLOCK_PATH_MAX];
+	struct stat st;
+
+	for (const char *end = strchr(path, '/'); end != NULL; end = strchr(end + 1, '/')) {
+		(void)snprintf(part, sizeof(part), "%.*s", (int)(end - path), path);
+		if (fstatat(mount->fd, part, &st, 0) != 0)
+			return tool_fail(tool, EXIT_USAGE, "%s: there is no directory %s: mkdir it first", path, part);
+		if (!S_ISDIR(st.st_mode))
+			return tool_fail(tool, EXIT_USAGE, "%s: %s is a lock, nothing is below it", path, part);
+	}
+	return tool_fail(tool, EXIT_USAGE, "%s: %s", path, strerror(ENOTDIR));
+}
+
+int lockpath_refused(const struct tool *tool, const struct mount *mount, const char *path, int err, const char *advice)
+{
+	size_t plain = strcspn(path, "@");
 	int code = tool_exit_code(err);
 	char why[1024];
 
@@ -201,6 +251,10 @@ int lockpath_refused(const struct tool *tool, const struct mount *mount, const c
 			code = codes[i].code;
 	if (err == ENOENT)
 		return tool_fail(tool, code, "%s: nobody holds it", path);
-	mount_why(mount, why, sizeof(why));
+	if (err == ENOTDIR)
+		return fail_not_directory(tool, mount, path);
+	lockpath_why(mount, advice, why, sizeof(why));
+	if (strncmp(why, path, plain) == 0 && why[plain] == ' ')
+		return tool_fail(tool, code, "%s", why);
 	return tool_fail(tool, code, "%s: %s", path, why[0] != '\0' ? why : strerror(err));
 }

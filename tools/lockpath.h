@@ -35,11 +35,24 @@ int lockpath_write(const struct mount *mount, const char *path, const char *text
 int lockpath_release(const struct mount *mount, const char *path);
 int lockpath_force(const struct mount *mount, const char *path, const char *who);
 
-/* Does something to each lock that the words from `first` on name, and says what is refused: the first code that is not 0. */
-typedef int lockpath_fn(void *arg, const char *path);
-int lockpath_each(const struct tool *tool, const struct mount *mount, char *const *words, lockpath_fn *fn, void *arg);
+/* What is to be done to locks, and what to do instead of it where another holds one. */
+struct lockpath_act {
+	int (*fn)(void *arg, const char *path); /* 0 or a negative errno */
+	void *arg;
+	const char *advice; /* or NULL: as the file system says */
+};
 
-/* Says why, and returns the exit code: 1 if the answer is no, 75 if it may be another one later. */
-int lockpath_refused(const struct tool *tool, const struct mount *mount, const char *path, int err);
+/* Does it to each lock that the words name, and says what is refused: the first code that is not 0. */
+int lockpath_each(const struct tool *tool, const struct mount *mount, char *const *words,
+		  const struct lockpath_act *act);
+
+/*
+ * Says why, and returns the exit code: 1 if the answer is no, 75 if it may be another one later. The file system tells those
+ * whom somebody else is in the way to use its files; `advice`, unless NULL, is told instead.
+ */
+int lockpath_refused(const struct tool *tool, const struct mount *mount, const char *path, int err, const char *advice);
+
+/* The line in `why` with that advice, "" for none. */
+void lockpath_why(const struct mount *mount, const char *advice, char *out, size_t len);
 
 #endif

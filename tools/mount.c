@@ -3,10 +3,12 @@
 #include <bsd/string.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/xattr.h>
+#include <time.h>
 #include <unistd.h>
 
 #define TYPE "fuse.atlockfs"
@@ -118,12 +120,21 @@ static int fail_open(const struct tool *tool, const char *path, int err)
 	return tool_fail(tool, EXIT_UNAVAILABLE, "%s: %s", path, strerror(err));
 }
 
+static int64_t now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec;
+}
+
 int mount_open(struct tool *tool, struct mount *out)
 {
 	const char *given = tool->mount != NULL ? tool->mount : getenv("ATLOCKFS");
 	int code;
 
 	out->fd = -1;
+	out->opened = now();
 	if (given != NULL && given[0] != '\0') {
 		if (realpath(given, out->path) == NULL)
 			return fail_open(tool, given, errno);
@@ -198,6 +209,7 @@ void mount_why(const struct mount *mount, char *out, size_t len)
 	char line[1024];
 	const char *text;
 	char *age;
+	long seconds = 0;
 
 	out[0] = '\0';
 	if (file == NULL)
@@ -205,12 +217,38 @@ void mount_why(const struct mount *mount, char *out, size_t len)
 	if (fgets(line, sizeof(line), file) != NULL) {
 		line[strcspn(line, "\n")] = '\0';
 		age = strrchr(line, '(');
-		if (age != NULL && age > line)
+		if (age != NULL && age > line) {
+			seconds = strtol(age + 1, NULL, 10);
 			age[-1] = '\0';
+		}
 		text = strstr(line, ": ");
-		strlcpy(out, text == NULL ? line : text + 2, len);
+		if (seconds <= now() - mount->opened + 1 && strncmp(line, "OK: ", strlen("OK: ")) != 0)
+			strlcpy(out, text == NULL ? line : text + 2, len);
 	}
 	fclose(file);
+}
+
+/* As the daemon sees it: root, and the members of a group. A file's mode says who is root there. */
+bool mount_admin(const struct mount *mount)
+{
+	FILE *file = mount_read(mount, "config/admin_group");
+	char name[256] = "";
+	gid_t groups[1024];
+	const struct group *group;
+	int n = getgroups(sizeof(groups) / sizeof(groups[0]), groups);
+
+	if (file != NULL) {
+		if (fgets(name, sizeof(name), file) != NULL)
+			name[strcspn(name, "\n")] = '\0';
+		fclose(file);
+	}
+	if (faccessat(mount->fd, "config/admin_group", W_OK, AT_EACCESS) == 0)
+		return true;
+	group = name[0] == '\0' ? NULL : getgrnam(name);
+	for (int i = 0; group != NULL && i < n; i++)
+		if (groups[i] == group->gr_gid)
+			return true;
+	return group != NULL && group->gr_gid == getegid();
 }
 
 int mount_complain(const struct tool *tool, const struct mount *mount, int code, const char *path, int err)

@@ -4,13 +4,15 @@
 
 #include <limits.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 
 #include "command.h"
 
 struct mount {
 	char path[PATH_MAX];
-	int fd; /* of the root directory */
+	int fd;         /* of the root directory */
+	int64_t opened; /* when, in seconds of the monotonic clock */
 };
 
 /*
@@ -32,8 +34,11 @@ FILE *mount_read(const struct mount *mount, const char *path);
 /* One field of a lock, such as "token": false if the lock is not there or has no such field. */
 bool mount_field(const struct mount *mount, const char *path, const char *key, char *out, size_t len);
 
-/* The line in `why`, without its code and age; "" if it cannot be read. */
+/* The line in `why`, without its code and age; "" if it cannot be read or is of before the mount was opened. */
 void mount_why(const struct mount *mount, char *out, size_t len);
+
+/* Whether the caller is an administrator there; asking is no refusal. */
+bool mount_admin(const struct mount *mount);
 
 /* Says why a call on `path` was refused with `err`, in the words of `why` if there are some. Returns `code`. */
 int mount_complain(const struct tool *tool, const struct mount *mount, int code, const char *path, int err);

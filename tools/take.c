@@ -207,6 +207,23 @@ static void pause_a_while(void)
 	nanosleep(&pause, NULL);
 }
 
+static int take_refused(const struct take *take, const struct taken *lock, int err)
+{
+	char owner[ATLOCK_OWNER_MAX + 1];
+	char who[ATLOCK_WHO_MAX + 1];
+	char advice[64];
+	bool held;
+
+	(void)snprintf(advice, sizeof(advice), "%s TIME waits for it", take->option);
+	if (err != ETIMEDOUT)
+		return lockpath_refused(take->tool, take->mount, lock->path, err, advice);
+	held = mount_field(take->mount, lock->path, "owner", owner, sizeof(owner)) &&
+	       mount_field(take->mount, lock->path, "who", who, sizeof(who));
+	return tool_fail(take->tool, EXIT_TRY_AGAIN, "%s: %s%s%s%s: wait again, or longer (%s)", lock->path,
+			 held ? owner : "not free in time", held ? "@" : "", held ? who : "",
+			 held ? " still has it" : "", take->option);
+}
+
 int take_all(struct take *take)
 {
 	int64_t deadline = take->wait == ATLOCK_NEVER ? ATLOCK_NEVER : now() + take->wait;
@@ -225,7 +242,7 @@ int take_all(struct take *take)
 		bool again = err == -EDEADLK && take->wait != 0 && (deadline == ATLOCK_NEVER || now() < deadline);
 
 		if (!again)
-			code = lockpath_refused(take->tool, take->mount, take->locks[failed].name, -err);
+			code = take_refused(take, &take->locks[failed], -err);
 		take_back(take);
 		for (size_t i = 0; i < take->count; i++)
 			take->locks[i].held = false;

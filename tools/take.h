@@ -12,10 +12,11 @@
 struct take {
 	const struct tool *tool;
 	const struct mount *mount;
-	const char *who;   /* "@build-17", or "" for the session */
-	const char *other; /* the who to be instead where the first is EINVAL; or NULL */
-	const char *text;  /* lines that go with each request: "ttl=30m\npriority=high\n" */
-	int64_t wait;      /* at most so long in all; 0 not at all, ATLOCK_NEVER without end */
+	const char *who;    /* "@build-17", or "" for the session */
+	const char *other;  /* the who to be instead where the first is EINVAL; or NULL */
+	const char *text;   /* lines that go with each request: "ttl=30m\npriority=high\n" */
+	int64_t wait;       /* at most so long in all; 0 not at all, ATLOCK_NEVER without end */
+	const char *option; /* that says so, for advice */
 	struct taken *locks;
 	size_t count;
 };

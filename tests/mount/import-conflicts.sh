@@ -14,7 +14,7 @@ grep -q "^conflict repos/acme/infra/-/p00101/-/default: is held by root@mine, an
 	fail "$(grep conflict "$T/out")"
 expect_status 1 atlock import "$SAMPLE"
 expect_equal "$(last_line)" \
-	'imported 118 locks, 20 pull requests, 1 global locks; 0 were there already, 1 conflicts, 0 passed over'
+	'imported 118 locks, 20 pull requests, 1 global lock; 0 were there already, 1 conflict, 0 passed over'
 expect_equal "$(field "$mine" who)" mine
 
 # Differences, each once.
@@ -77,3 +77,14 @@ END
 chmod a+r "$T/rights.jsonl"
 expect_status 77 as_user atlt1 "$ATLOCK" -m "$MNT" import "$T/rights.jsonl"
 grep -q '^imported 0 locks' "$T/out" || fail "$(cat "$T/out")"
+# A dry run says so as well, without being refused anything; and it knows administrators.
+expect_status 77 as_user atlt1 "$ATLOCK" -m "$MNT" import -n "$T/rights.jsonl"
+grep -q '^would import 1 lock, 0 pull requests, 0 global locks; 0 were there already, 0 conflicts, 0 passed over$' "$T/out" ||
+	fail "$(cat "$T/out")"
+grep -q 'only administrators.*would be refused' "$T/err" || fail "$(cat "$T/err")"
+expect_equal "$(grep -c '"refused".*config' "$MNT/events/live" || true)" 0
+expect_status 0 atlock import -n "$T/rights.jsonl"
+expect_ok sh -c 'echo atlt1 >"$1/config/admin_group"' - "$MNT"
+expect_status 0 as_user atlt1 "$ATLOCK" -m "$MNT" import -n "$T/rights.jsonl"
+expect_status 0 as_user atlt1 "$ATLOCK" -m "$MNT" import "$T/rights.jsonl"
+grep -q '^imported 1 lock,' "$T/out" || fail "$(cat "$T/out")"

@@ -22,5 +22,5 @@ expect_equal "$(last_line)" '140 records are the same, 0 differences'
 rm "$MNT/pulls/github.com/acme/app-infra/-/3/projects.tsv"
 expect_status 0 atlock import "$SAMPLE"
 expect_equal "$(last_line)" \
-	'imported 0 locks, 1 pull requests, 0 global locks; 139 were there already, 0 conflicts, 0 passed over'
+	'imported 0 locks, 1 pull request, 0 global locks; 139 were there already, 0 conflicts, 0 passed over'
 expect_status 0 atlock verify --against "$SAMPLE"

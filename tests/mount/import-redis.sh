@@ -34,7 +34,7 @@ rm -rf "$STORE"
 mount_fs
 expect_status 0 atlock import "$URI"
 expect_equal "$(last_line)" \
-	'imported 119 locks, 20 pull requests, 1 global locks; 0 were there already, 0 conflicts, 0 passed over'
+	'imported 119 locks, 20 pull requests, 1 global lock; 0 were there already, 0 conflicts, 0 passed over'
 expect_status 0 atlock verify --against "$SAMPLE"
 
 # Statuses of before 0.25 are one less from planned_no_changes on.

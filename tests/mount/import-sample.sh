@@ -8,14 +8,14 @@ mount_fs
 
 expect_status 0 atlock import --dry-run "$SAMPLE"
 expect_equal "$(last_line)" \
-	'would import 119 locks, 20 pull requests, 1 global locks; 0 were there already, 0 conflicts, 0 passed over'
+	'would import 119 locks, 20 pull requests, 1 global lock; 0 were there already, 0 conflicts, 0 passed over'
 expect_equal "$(wc -l <"$T/out")" 141
 expect_equal "$(cat "$MNT/locks.jsonl")" '' 'locks after a dry run'
 expect_equal "$(ls "$MNT/pulls")" '' 'pull requests after a dry run'
 
 expect_status 0 atlock import "$SAMPLE"
 expect_equal "$(cat "$T/out")" \
-	'imported 119 locks, 20 pull requests, 1 global locks; 0 were there already, 0 conflicts, 0 passed over'
+	'imported 119 locks, 20 pull requests, 1 global lock; 0 were there already, 0 conflicts, 0 passed over'
 expect_equal "$(find "$MNT/repos" -type f | wc -l)" 119
 expect_equal "$(find "$MNT/pulls" -name projects.tsv | wc -l)" 20
 expect_equal "$(ls "$MNT/global")" apply
