@@ -63,9 +63,10 @@ daemon_wait() {
 	[ "$status" -eq 0 ] || fail "the daemon ended with status $status"
 }
 
+# Processes that were killed may keep the mount busy for a moment.
 unmount_fs() {
 	daemon_alive || fail "the daemon is gone"
-	fusermount3 -u "$MNT" || fail "cannot unmount"
+	wait_until 'fusermount3 -u "$MNT" 2>/dev/null'
 	daemon_wait
 	! is_mounted || fail "still mounted"
 }
