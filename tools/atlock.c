@@ -298,6 +298,23 @@ int tool_option(struct tool *tool, int option)
 	}
 }
 
+int tool_words(struct tool *tool, int argc, char **argv, int least, int most, const char *question)
+{
+	static const struct option longs[] = { TOOL_LONG, { NULL, 0, NULL, 0 } };
+	int code = -1;
+	int c;
+
+	while (code < 0 && (c = getopt_long(argc, argv, TOOL_ANYWHERE, longs, NULL)) != -1)
+		code = tool_option(tool, c);
+	if (code >= 0)
+		return code;
+	if (argc - optind < least)
+		return tool_usage(tool, "%s", question);
+	if (argc - optind > most)
+		return tool_usage(tool, "\"%s\" is one word too many", argv[optind + most]);
+	return -1;
+}
+
 static const struct {
 	int err;
 	int code;

@@ -45,20 +45,13 @@ static int backup_check(struct tool *tool, const struct source_where *where, con
 
 int cmd_backup(struct tool *tool, int argc, char **argv)
 {
-	static const struct option longs[] = { TOOL_LONG, SOURCE_LONG, { NULL, 0, NULL, 0 } };
-	struct source_where where = { .store = NULL };
-	int code;
-	int c;
+	struct source_where where;
+	int code = source_words(tool, argc, argv, &where,
+				"which store? --store says so: the directory that atlockfs was given",
+				"where to? One directory, new or empty");
 
-	while ((c = getopt_long(argc, argv, TOOL_ANYWHERE SOURCE_SHORT, longs, NULL)) != -1) {
-		code = source_option(tool, &where, c);
-		if (code >= 0)
-			return code;
-	}
-	if (where.store == NULL)
-		return tool_usage(tool, "which store? --store says so: the directory that atlockfs was given");
-	if (optind + 1 != argc)
-		return tool_usage(tool, "where to? One directory, new or empty");
+	if (code >= 0)
+		return code;
 	code = backup(tool, &where, argv[optind]);
 	return code == EXIT_DONE ? backup_check(tool, &where, argv[optind]) : code;
 }

@@ -220,19 +220,15 @@ static const struct {
 
 int cmd_completion(struct tool *tool, int argc, char **argv)
 {
-	static const struct option longs[] = { TOOL_LONG, { NULL, 0, NULL, 0 } };
-	int code;
-	int c;
+	static const char question[] = "for which shell? bash, zsh or fish";
+	int code = tool_words(tool, argc, argv, 1, 1, question);
 
-	while ((c = getopt_long(argc, argv, TOOL_ANYWHERE, longs, NULL)) != -1) {
-		code = tool_option(tool, c);
-		if (code >= 0)
-			return code;
-	}
-	for (size_t i = 0; optind + 1 == argc && i < sizeof(shells) / sizeof(shells[0]); i++)
+	if (code >= 0)
+		return code;
+	for (size_t i = 0; i < sizeof(shells) / sizeof(shells[0]); i++)
 		if (strcmp(shells[i].name, argv[optind]) == 0) {
 			shells[i].print();
 			return EXIT_DONE;
 		}
-	return tool_usage(tool, "for which shell? bash, zsh or fish");
+	return tool_usage(tool, "%s", question);
 }

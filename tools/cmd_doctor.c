@@ -262,18 +262,11 @@ static void doctor_look(struct doctor *doctor)
 
 int cmd_doctor(struct tool *tool, int argc, char **argv)
 {
-	static const struct option longs[] = { TOOL_LONG, { NULL, 0, NULL, 0 } };
 	struct doctor doctor = { .tool = tool, .mount = { .fd = -1 } };
-	int code;
-	int c;
+	int code = tool_words(tool, argc, argv, 0, 0, "");
 
-	while ((c = getopt_long(argc, argv, TOOL_ANYWHERE, longs, NULL)) != -1) {
-		code = tool_option(tool, c);
-		if (code >= 0)
-			return code;
-	}
-	if (optind != argc)
-		return tool_usage(tool, "\"%s\" is one word too many", argv[optind]);
+	if (code >= 0)
+		return code;
 	doctor_look(&doctor);
 	return doctor.bad ? EXIT_REFUSED : EXIT_DONE;
 }

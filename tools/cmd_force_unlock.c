@@ -1,6 +1,7 @@
 /* atlock force-unlock: release a lock whoever holds it, by its path or by an id that was shown somewhere. */
 #include <errno.h>
 #include <getopt.h>
+#include <limits.h>
 #include <string.h>
 
 #include "lockpath.h"
@@ -44,19 +45,13 @@ static int force_one(const struct tool *tool, const struct mount *mount, const c
 
 int cmd_force_unlock(struct tool *tool, int argc, char **argv)
 {
-	static const struct option longs[] = { TOOL_LONG, { NULL, 0, NULL, 0 } };
 	struct mount mount;
 	int first = EXIT_DONE;
 	int code;
-	int c;
 
-	while ((c = getopt_long(argc, argv, TOOL_ANYWHERE, longs, NULL)) != -1) {
-		code = tool_option(tool, c);
-		if (code >= 0)
-			return code;
-	}
-	if (optind == argc)
-		return tool_usage(tool, "which lock? A path, or an id as cat and ls show it");
+	code = tool_words(tool, argc, argv, 1, INT_MAX, "which lock? A path, or an id as cat and ls show it");
+	if (code >= 0)
+		return code;
 	code = mount_open(tool, &mount);
 	if (code != EXIT_DONE)
 		return code;

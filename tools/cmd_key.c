@@ -24,21 +24,14 @@ static key_fn *action_find(const char *name)
 
 int cmd_key(struct tool *tool, int argc, char **argv)
 {
-	static const struct option longs[] = { TOOL_LONG, { NULL, 0, NULL, 0 } };
 	char id[ATLOCK_KEY_ID_MAX] = "";
 	struct atlock_why why;
 	key_fn *action;
+	int code = tool_words(tool, argc, argv, 2, 2, "say new or id, and which file");
 	int err;
-	int c;
 
-	while ((c = getopt_long(argc, argv, TOOL_SHORT, longs, NULL)) != -1) {
-		int code = tool_option(tool, c);
-
-		if (code >= 0)
-			return code;
-	}
-	if (argc - optind != 2)
-		return tool_usage(tool, "say new or id, and which file");
+	if (code >= 0)
+		return code;
 	action = action_find(argv[optind]);
 	if (action == NULL)
 		return tool_usage(tool, "\"%s\" is neither new nor id", argv[optind]);

@@ -60,21 +60,14 @@ static int restore_finish(struct tool *tool, const struct source_where *to)
 
 int cmd_restore(struct tool *tool, int argc, char **argv)
 {
-	static const struct option longs[] = { TOOL_LONG, SOURCE_LONG, { NULL, 0, NULL, 0 } };
-	struct source_where where = { .store = NULL };
+	struct source_where where;
 	struct source_where from;
-	int code;
-	int c;
+	int code = source_words(tool, argc, argv, &where,
+				"where to? --store says so: a new or empty directory for atlockfs",
+				"which copy? One directory that atlock backup made");
 
-	while ((c = getopt_long(argc, argv, TOOL_ANYWHERE SOURCE_SHORT, longs, NULL)) != -1) {
-		code = source_option(tool, &where, c);
-		if (code >= 0)
-			return code;
-	}
-	if (where.store == NULL)
-		return tool_usage(tool, "where to? --store says so: a new or empty directory for atlockfs");
-	if (optind + 1 != argc)
-		return tool_usage(tool, "which copy? One directory that atlock backup made");
+	if (code >= 0)
+		return code;
 	from = (struct source_where){ .store = argv[optind], .key_file = where.key_file };
 	code = restore_copy(tool, &from, where.store);
 	return code == EXIT_DONE ? restore_finish(tool, &where) : code;

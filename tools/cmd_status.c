@@ -8,22 +8,16 @@
 
 int cmd_status(struct tool *tool, int argc, char **argv)
 {
-	static const struct option longs[] = { TOOL_LONG, { NULL, 0, NULL, 0 } };
 	bool first = true;
 	bool well = false;
 	struct mount mount;
 	char line[256];
 	FILE *health;
 	int code;
-	int c;
 
-	while ((c = getopt_long(argc, argv, TOOL_SHORT, longs, NULL)) != -1) {
-		code = tool_option(tool, c);
-		if (code >= 0)
-			return code;
-	}
-	if (optind != argc)
-		return tool_usage(tool, "\"%s\" is one word too many", argv[optind]);
+	code = tool_words(tool, argc, argv, 0, 0, "");
+	if (code >= 0)
+		return code;
 	code = mount_open(tool, &mount);
 	if (code != EXIT_DONE)
 		return code;

@@ -1,5 +1,6 @@
 /* atlock unlock: give locks back. */
 #include <getopt.h>
+#include <limits.h>
 
 #include "lockpath.h"
 
@@ -10,7 +11,6 @@ static int unlock_one(void *arg, const char *path)
 
 int cmd_unlock(struct tool *tool, int argc, char **argv)
 {
-	static const struct option longs[] = { TOOL_LONG, { NULL, 0, NULL, 0 } };
 	struct mount mount;
 	const struct lockpath_act act = {
 		.fn = unlock_one,
@@ -18,15 +18,10 @@ int cmd_unlock(struct tool *tool, int argc, char **argv)
 		.advice = "if that is you, name it LOCK@WHO; else see 'atlock help force-unlock'",
 	};
 	int code;
-	int c;
 
-	while ((c = getopt_long(argc, argv, TOOL_ANYWHERE, longs, NULL)) != -1) {
-		code = tool_option(tool, c);
-		if (code >= 0)
-			return code;
-	}
-	if (optind == argc)
-		return tool_usage(tool, "which lock?");
+	code = tool_words(tool, argc, argv, 1, INT_MAX, "which lock?");
+	if (code >= 0)
+		return code;
 	code = mount_open(tool, &mount);
 	if (code != EXIT_DONE)
 		return code;

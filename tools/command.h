@@ -79,6 +79,12 @@ int tool_usage(const struct tool *tool, const char *format, ...) __attribute__((
 /* What getopt_long(3) returned and the command does not know: -m, --help, or wrong. -1: go on; else the exit code. */
 int tool_option(struct tool *tool, int option);
 
+/*
+ * For commands without options of their own: reads those that every command has, and leaves optind at the first of `least` to
+ * `most` words. -1: go on; else the exit code, once it has asked `question` where words are missing.
+ */
+int tool_words(struct tool *tool, int argc, char **argv, int least, int most, const char *question);
+
 /* The short options and rows of long ones that every command has, for getopt_long(3). */
 #define TOOL_SHORT "+:hm:"
 #define TOOL_ANYWHERE ":hm:" /* the same for commands whose options may also follow their words */

@@ -14,6 +14,23 @@ int source_option(struct tool *tool, struct source_where *where, int option)
 	}
 }
 
+int source_words(struct tool *tool, int argc, char **argv, struct source_where *where, const char *which_store,
+		 const char *which_word)
+{
+	static const struct option longs[] = { TOOL_LONG, SOURCE_LONG, { NULL, 0, NULL, 0 } };
+	int code = -1;
+	int c;
+
+	*where = (struct source_where){ .store = NULL };
+	while (code < 0 && (c = getopt_long(argc, argv, TOOL_ANYWHERE SOURCE_SHORT, longs, NULL)) != -1)
+		code = source_option(tool, where, c);
+	if (code >= 0)
+		return code;
+	if (where->store == NULL)
+		return tool_usage(tool, "%s", which_store);
+	return optind + 1 == argc ? -1 : tool_usage(tool, "%s", which_word);
+}
+
 static const struct {
 	int err;
 	int code;

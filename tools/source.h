@@ -31,6 +31,13 @@ struct source_where {
 /* One of these, or else one that every command has. -1: go on; else the exit code. */
 int source_option(struct tool *tool, struct source_where *where, int option);
 
+/*
+ * For commands about a store and one other directory: reads the options, of which --store must be there, and leaves optind at
+ * the directory. -1: go on; else the exit code, once it has asked for what is missing.
+ */
+int source_words(struct tool *tool, int argc, char **argv, struct source_where *where, const char *which_store,
+		 const char *which_word);
+
 /* EXIT_DONE, or another exit code once it has said what is wrong. */
 int source_open(struct tool *tool, const struct source_where *where, struct source *out);
 
