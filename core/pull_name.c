@@ -60,12 +60,13 @@ static int text_walk(const char *text, struct atlock_pull_name *out, struct atlo
 
 	while (*at != '\0') {
 		size_t len = strcspn(at, "/");
-		int err = escape_check(ESCAPE_PATH, true, at, len, why);
+		int err;
 
 		if (len == 1 && *at == '-' && depth > 1) {
 			at += 1 + (at[1] == '/');
 			return *at == '\0' ? 1 : number_take(at, out, why);
 		}
+		err = escape_check(ESCAPE_PATH, true, at, len, why);
 		if (err < 0)
 			return depth < 2 && len == 1 && *at == '-'
 				       ? why_set(why, -EINVAL, ATLOCK_INVALID_REQUEST,

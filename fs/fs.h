@@ -30,6 +30,7 @@ struct endings;
 struct handles;
 struct hints;
 struct inodes;
+struct node;
 struct parks;
 struct whys;
 
@@ -50,26 +51,36 @@ struct fs {
 	int ready_fd;   /* told once when the kernel has said hello; -1 afterwards */
 };
 
+/* What a call would do to what it is about. */
+enum act { ACT_LOOK, ACT_MAKE, ACT_REMOVE, ACT_MOVE, ACT_CHANGE, ACT_WRITE, ACT_FLOCK, ACTS };
+
 struct call {
 	struct fs *fs;
 	struct atlock *al;
 	fuse_req_t req;
 	const struct fuse_ctx *ctx;
+	struct node *node; /* what it is about, or the directory of `name`; NULL: not known */
+	const char *name;
+	enum act act;
 	struct atlock_why why;
 };
 
 #define CALL_PARKED 1 /* the reply comes later */
 
-void call_begin(struct call *call, fuse_req_t req);
+/* Begins a call about a node, or with a name about that below it. */
+void call_begin(struct call *call, fuse_req_t req, struct node *node, const char *name, enum act act);
 
-/* Answers with an error (negative errno) and remembers the reason, if there is one, for the caller's `why`. */
+/*
+ * Answers with an error (negative errno) and remembers the reason for the caller's `why`. What would have changed something
+ * always has one; see refuse.h.
+ */
 void call_fail(struct call *call, int err);
+
+/* The caller's `why` says already what this call would say, or better: it is left as it is. */
+void call_told(struct call *call);
 
 /* Answers 0 or an error; CALL_PARKED does nothing. */
 void call_done(struct call *call, int err);
-
-/* Refuses because a directory was meant to be a lock: the likeliest slip is a "-" left out. */
-int call_refuse_directory(struct call *call, int err);
 
 /* Fills the call's reason and returns `err`, so that a refusal reads `return call_refuse(...)`. */
 int call_refuse(struct call *call, int err, enum atlock_code code, const char *fmt, ...)

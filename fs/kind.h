@@ -4,7 +4,7 @@
  *
  * Operations return 0, a negative errno (with the reason in call->why where there is one), or CALL_PARKED where the reply
  * comes later. They do not reply themselves unless said so. A row leaves out what its nodes cannot do; the dispatcher
- * (ops.c) then answers EPERM, or what its table says.
+ * (ops.c) then answers EPERM, and the row's hint is the reason.
  *
  * LOOKUP, CREATE, UNLINK, MKDIR, RMDIR and RENAME hold the directory in the kernel and must never wait for anybody.
  */
@@ -41,9 +41,14 @@ struct found {
 
 struct kind {
 	mode_t type;  /* S_IFDIR, S_IFREG or S_IFLNK */
+	bool secret;  /* names may be passwords: no reason quotes one */
 	bool plus;    /* what it lists may be kept by the kernel, so looking it up at once is worth it */
 	bool mirror;  /* what is below names locks as if it were the root: queue/, wait/ */
 	bool permits; /* its operations check who may; permit.h does it for all others */
+
+	/* How reasons end (refuse.h): what can be done to it or in it, and what a name may mean that is not there. */
+	const char *hint;
+	const char *missing; /* NULL: the hint */
 
 	/* Any node. `handle` is NULL if the request came by name. */
 	int (*stat)(struct call *call, struct node *node, struct stat *st, struct life *life);

@@ -182,6 +182,7 @@ static int app_xattr_get(struct call *call, struct node *node, const char *key, 
 
 const struct kind kind_app = {
 	.type = S_IFREG,
+	.hint = "who registered an app writes UP, DOWN or UNKNOWN to it; an administrator may chown it",
 	.stat = app_stat,
 	.set = app_set,
 	.open = app_open,
@@ -239,4 +240,9 @@ static int verdict_text(struct call *call, struct node *node, struct handle *han
 	return err == -ENOENT ? -ESTALE : err;
 }
 
-const struct kind kind_verdict = { .type = S_IFREG, .stat = verdict_stat, .text = verdict_text };
+const struct kind kind_verdict = {
+	.type = S_IFREG,
+	.hint = "a verdict follows from what the apps say: write that to apps/<app>",
+	.stat = verdict_stat,
+	.text = verdict_text,
+};

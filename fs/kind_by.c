@@ -17,6 +17,8 @@ static const char *const groups[] = {
 	[ATLOCK_BY_HOST] = "host",
 };
 
+static const char by_hint[] = "by/ shows what is held: release a lock by removing what the link leads to";
+
 #define GROUPS (sizeof(groups) / sizeof(groups[0]))
 
 static enum atlock_by group_of(const struct node *node)
@@ -34,13 +36,6 @@ static int by_stat(struct call *call, struct node *node, struct stat *st, struct
 	attr_virtual(call->fs, 0555, st);
 	*life = (struct life){ .entry = LIFE_STEADY, .attr = LIFE_STEADY };
 	return 0;
-}
-
-static int by_refuse(struct call *call, struct node *dir, const char *name)
-{
-	(void)dir, (void)name;
-	return call_refuse(call, -EPERM, ATLOCK_PERMISSION_DENIED,
-			   "by/ shows what is held: release a lock by removing what the link leads to");
 }
 
 /* --- by/ --- */
@@ -175,6 +170,7 @@ static int link_readlink(struct call *call, struct node *node, char out[ATLOCK_P
 
 const struct kind kind_by = {
 	.type = S_IFDIR,
+	.hint = by_hint,
 	.plus = true,
 	.stat = by_stat,
 	.lookup = root_lookup,
@@ -183,23 +179,24 @@ const struct kind kind_by = {
 
 const struct kind kind_by_groups = {
 	.type = S_IFDIR,
+	.hint = by_hint,
 	.plus = true,
 	.stat = by_stat,
 	.lookup = groups_lookup,
 	.list = groups_list,
-	.rmdir = by_refuse,
 };
 
 const struct kind kind_by_group = {
 	.type = S_IFDIR,
+	.hint = by_hint,
 	.stat = by_stat,
 	.lookup = group_lookup,
 	.list = group_list,
-	.unlink = by_refuse,
 };
 
 const struct kind kind_by_link = {
 	.type = S_IFLNK,
+	.hint = by_hint,
 	.stat = link_stat,
 	.readlink = link_readlink,
 };

@@ -109,6 +109,7 @@ static int option_set(struct call *call, struct node *node, struct handle *handl
 
 const struct kind kind_option = {
 	.type = S_IFREG,
+	.hint = "its value is changed by writing another to it, by an administrator",
 	.permits = true,
 	.stat = option_stat,
 	.set = option_set,
@@ -166,6 +167,7 @@ static int config_unlink(struct call *call, struct node *dir, const char *name)
 
 const struct kind kind_config = {
 	.type = S_IFDIR,
+	.hint = "every option has its file: echo <value> > config/<option>, by an administrator, changes it",
 	.plus = true,
 	.stat = config_stat,
 	.lookup = config_lookup,

@@ -15,12 +15,8 @@
 #define LIVE "live"
 #define READ_MAX (1U << 20) /* bytes in one answer; the kernel asks for less */
 
-static int events_refuse(struct call *call, struct node *dir, const char *name)
-{
-	(void)dir;
-	return call_refuse(call, -EPERM, ATLOCK_PERMISSION_DENIED,
-			   "%s is written by the file system alone; the option events_keep says for how long", name);
-}
+static const char events_hint[] =
+	"events are written by the file system alone, and kept for as long as the option events_keep says";
 
 /* --- A day --- */
 
@@ -55,7 +51,12 @@ static int day_read(struct call *call, struct node *node, struct handle *handle,
 	return n < 0 ? (int)n : 0;
 }
 
-const struct kind kind_events_day = { .type = S_IFREG, .stat = day_stat, .read = day_read };
+const struct kind kind_events_day = {
+	.type = S_IFREG,
+	.hint = events_hint,
+	.stat = day_stat,
+	.read = day_read,
+};
 
 /* --- live --- */
 
@@ -78,7 +79,12 @@ static int live_stat(struct call *call, struct node *node, struct stat *st, stru
 	return 0;
 }
 
-const struct kind kind_events_live = { .type = S_IFLNK, .stat = live_stat, .readlink = live_readlink };
+const struct kind kind_events_live = {
+	.type = S_IFLNK,
+	.hint = events_hint,
+	.stat = live_stat,
+	.readlink = live_readlink,
+};
 
 /* --- The directory --- */
 
@@ -115,8 +121,8 @@ static int events_list(struct call *call, struct node *dir, struct listing *out)
 
 const struct kind kind_events = {
 	.type = S_IFDIR,
+	.hint = events_hint,
 	.stat = events_stat,
 	.lookup = events_lookup,
 	.list = events_list,
-	.unlink = events_refuse,
 };

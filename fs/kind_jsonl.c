@@ -154,4 +154,9 @@ static int jsonl_read(struct call *call, struct node *node, struct handle *handl
 	return err;
 }
 
-const struct kind kind_locks_jsonl = { .type = S_IFREG, .stat = jsonl_stat, .read = jsonl_read };
+const struct kind kind_locks_jsonl = {
+	.type = S_IFREG,
+	.hint = "it is written by the file system alone: locks are changed as files below repos/, custom/ and global/",
+	.stat = jsonl_stat,
+	.read = jsonl_read,
+};

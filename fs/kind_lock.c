@@ -176,9 +176,17 @@ int lock_unlink(struct call *call, struct node *dir, const char *name)
 /* The kernel may have found the name in its cache, so the directory is looked at here as well. */
 int lock_may(struct call *call, const struct node *node, const struct atlock_view *view, int want)
 {
+	char path[ATLOCK_PATH_MAX];
 	int err = tree_may(call, node->parent, X_OK);
 
-	return err < 0 ? err : permit_mode(call, view->mode, view->uid, view->gid, want);
+	if (err < 0 || permit_mode(call, view->mode, view->uid, view->gid, want) == 0)
+		return err;
+	if (atlock_name_show(call->al, &view->name, path, sizeof(path)) < 0)
+		(void)snprintf(path, sizeof(path), "%s", node->component);
+	return call_refuse(
+		call, -EACCES, ATLOCK_PERMISSION_DENIED,
+		"%.200s is held by %s@%s, and its mode %03o does not let you: ask them to chmod it, or to do it", path,
+		view->owner, view->who, view->mode & 07777U);
 }
 
 /*
@@ -260,6 +268,7 @@ static int lock_text(struct call *call, struct node *node, struct handle *handle
 
 const struct kind kind_lock = {
 	.type = S_IFREG,
+	.hint = "what can be done to a lock is in README",
 	.permits = true,
 	.stat = lock_node_stat,
 	.set = lock_set,

@@ -12,6 +12,8 @@
 
 #define METRICS_FILE "atlockfs.prom"
 
+static const char metrics_hint[] = "metrics are written by the file system alone, whenever they are read";
+
 static int metrics_stat(struct call *call, struct node *node, struct stat *st, struct life *life)
 {
 	(void)node;
@@ -54,9 +56,15 @@ static int metrics_dir_list(struct call *call, struct node *dir, struct listing 
 
 const struct kind kind_metrics_dir = {
 	.type = S_IFDIR,
+	.hint = metrics_hint,
 	.stat = metrics_dir_stat,
 	.lookup = metrics_dir_lookup,
 	.list = metrics_dir_list,
 };
 
-const struct kind kind_metrics = { .type = S_IFREG, .stat = metrics_stat, .text = metrics_text };
+const struct kind kind_metrics = {
+	.type = S_IFREG,
+	.hint = metrics_hint,
+	.stat = metrics_stat,
+	.text = metrics_text,
+};

@@ -65,6 +65,8 @@ static int owner_text(struct call *call, struct node *node, struct handle *handl
 
 const struct kind kind_owner = {
 	.type = S_IFREG,
+	.secret = true,
+	.hint = OWNERS_HINT,
 	.stat = owner_stat,
 	.text = owner_text,
 };
@@ -141,6 +143,8 @@ static int owners_rmdir(struct call *call, struct node *dir, const char *name)
 
 const struct kind kind_owners = {
 	.type = S_IFDIR,
+	.secret = true,
+	.hint = OWNERS_HINT,
 	.plus = true,
 	.stat = owners_stat,
 	.set = owners_set,

@@ -156,6 +156,9 @@ static int pull_rmdir(struct call *call, struct node *dir, const char *name)
 
 /* --- locks/ --- */
 
+static const char locks_hint[] =
+	"locks/ shows what the pull request holds: touch <lock>@pr:<number> adds to that, rm of a link gives a lock back";
+
 static int link_find(struct call *call, struct node *dir, const char *id, struct atlock_view *view)
 {
 	struct atlock_pull_name pull;
@@ -235,6 +238,7 @@ static int link_readlink(struct call *call, struct node *node, char out[ATLOCK_P
 
 const struct kind kind_pull_dir = {
 	.type = S_IFDIR,
+	.hint = "pull requests are there when they are named, pulls/<host>/<repository>/-/<number>/; rmdir closes one",
 	.plus = true,
 	.stat = pull_dir_stat,
 	.lookup = dir_lookup,
@@ -244,6 +248,7 @@ const struct kind kind_pull_dir = {
 
 const struct kind kind_pull = {
 	.type = S_IFDIR,
+	.hint = "a pull request has head, meta, projects.tsv and summary, and projects/ and locks/",
 	.stat = pull_dir_stat,
 	.lookup = pull_lookup,
 	.list = pull_list,
@@ -253,6 +258,7 @@ const struct kind kind_pull = {
 
 const struct kind kind_pull_locks = {
 	.type = S_IFDIR,
+	.hint = locks_hint,
 	.stat = pull_dir_stat,
 	.lookup = locks_lookup,
 	.list = locks_list,
@@ -261,6 +267,7 @@ const struct kind kind_pull_locks = {
 
 const struct kind kind_pull_link = {
 	.type = S_IFLNK,
+	.hint = locks_hint,
 	.stat = link_stat,
 	.readlink = link_readlink,
 };

@@ -128,10 +128,13 @@ static bool write_goes_on(size_t len)
  * A write call of several pieces whose last one fails returns to its caller how far it came, without the error. That is for
  * his next call, which goes on with the rest, or for close(2).
  */
-static int refusal_take(struct handle *handle)
+static int refusal_take(struct call *call, struct handle *handle)
 {
 	int err = handle->refused;
 
+	/* The reason was told with that piece. */
+	if (err < 0)
+		call_told(call);
 	handle->refused = 0;
 	return err;
 }
@@ -144,7 +147,7 @@ static int file_write(struct call *call, struct node *node, struct handle *handl
 	if (len == 0)
 		return 0;
 	pthread_mutex_lock(&handle->mutex);
-	err = refusal_take(handle);
+	err = refusal_take(call, handle);
 	if (err < 0)
 		goto done;
 	text = handle->tail_len + len > ATLOCK_PULL_BYTES ? NULL : realloc(handle->tail, handle->tail_len + len);
@@ -171,7 +174,7 @@ static int file_flush(struct call *call, struct node *node, struct handle *handl
 	int err;
 
 	pthread_mutex_lock(&handle->mutex);
-	err = refusal_take(handle);
+	err = refusal_take(call, handle);
 	if (err == 0 && handle->tail_len > 0)
 		err = tail_apply(call, node, handle);
 	pthread_mutex_unlock(&handle->mutex);
@@ -194,6 +197,7 @@ static int file_set(struct call *call, struct node *node, struct handle *handle,
 
 const struct kind kind_pull_file = {
 	.type = S_IFREG,
+	.hint = "head, meta and projects.tsv are changed by writing to them; the summary follows from those",
 	.stat = file_stat,
 	.set = file_set,
 	.open = file_open,

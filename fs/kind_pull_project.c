@@ -205,6 +205,7 @@ static int project_set(struct call *call, struct node *node, struct handle *hand
 
 const struct kind kind_pull_projects = {
 	.type = S_IFDIR,
+	.hint = "echo planned > projects/<directory>/-/<workspace> gives a project its status",
 	.stat = pull_dir_stat,
 	.lookup = projects_lookup,
 	.list = projects_list,
@@ -215,6 +216,7 @@ const struct kind kind_pull_projects = {
 
 const struct kind kind_pull_project = {
 	.type = S_IFREG,
+	.hint = "its status is changed by writing another to it: echo planned > projects/<directory>/-/<workspace>",
 	.stat = project_stat,
 	.set = project_set,
 	.open = project_open,

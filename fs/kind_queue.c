@@ -302,6 +302,7 @@ static int queue_rename(struct call *call, struct node *dir, const char *from, c
 
 const struct kind kind_queue_dir = {
 	.type = S_IFDIR,
+	.hint = "every lock has a queue, called as the lock is: touch queue/<lock>/<priority>@<who> joins it",
 	.plus = true,
 	.mirror = true,
 	.stat = queue_dir_stat,
@@ -312,6 +313,9 @@ const struct kind kind_queue_dir = {
 
 const struct kind kind_queue = {
 	.type = S_IFDIR,
+	.hint = "a queue has tickets: touch <priority>@<who> joins it, mv to another priority and rm change and end that",
+	.missing =
+		"tickets are called <priority>@<who>; a lock below a directory of custom/ needs that directory first: mkdir it",
 	.mirror = true,
 	.stat = queue_stat,
 	.lookup = queue_lookup,

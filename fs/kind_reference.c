@@ -139,6 +139,8 @@ static int reference_write(struct call *call, struct node *node, struct handle *
 
 const struct kind kind_reference = {
 	.type = S_IFREG,
+	.secret = true,
+	.hint = OWNERS_HINT,
 	.stat = reference_stat,
 	.set = reference_set,
 	.open = reference_open,

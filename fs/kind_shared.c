@@ -83,6 +83,7 @@ static int root_create(struct call *call, struct node *dir, const char *name, mo
 
 const struct kind kind_shared_root = {
 	.type = S_IFDIR,
+	.hint = "mkdir shared/<resource> makes a resource, and rmdir removes one that has no apps",
 	.stat = root_stat,
 	.lookup = root_lookup,
 	.list = root_list,
@@ -139,22 +140,10 @@ static int resource_list(struct call *call, struct node *dir, struct listing *ou
 	return err < 0 ? err : listing_add(out, verdict, S_IFREG);
 }
 
-static int refuse_other(struct call *call)
-{
-	return call_refuse(call, -EPERM, ATLOCK_INVALID_REQUEST,
-			   "a shared resource has apps/<app>, stop@<app> and verdict, and nothing else");
-}
-
-static int resource_mkdir(struct call *call, struct node *dir, const char *name, mode_t mode, struct found *out)
-{
-	(void)dir, (void)name, (void)mode, (void)out;
-	return refuse_other(call);
-}
-
 static int resource_create(struct call *call, struct node *dir, const char *name, mode_t mode, struct handle *handle,
 			   struct found *out)
 {
-	return is_stop(name) ? lock_create(call, dir, name, mode, handle, out) : refuse_other(call);
+	return is_stop(name) ? lock_create(call, dir, name, mode, handle, out) : -EPERM;
 }
 
 /* What belongs to the resource goes with it. Removing it before, as `rm -r` does, is for those who may remove both. */
@@ -194,10 +183,10 @@ static int resource_rmdir(struct call *call, struct node *dir, const char *name)
 
 const struct kind kind_shared = {
 	.type = S_IFDIR,
+	.hint = "a shared resource has apps/<app>, stop@<app> and verdict, and nothing else",
 	.stat = resource_stat,
 	.lookup = resource_lookup,
 	.list = resource_list,
-	.mkdir = resource_mkdir,
 	.rmdir = resource_rmdir,
 	.create = resource_create,
 	.unlink = resource_unlink,
@@ -255,6 +244,7 @@ static int apps_unlink(struct call *call, struct node *dir, const char *name)
 
 const struct kind kind_apps = {
 	.type = S_IFDIR,
+	.hint = "apps are files: echo UP > apps/<app> registers one, rm ends that",
 	.stat = apps_stat,
 	.lookup = apps_lookup,
 	.list = apps_list,

@@ -102,6 +102,21 @@ static int readme_stat(struct call *call, struct node *node, struct stat *st, st
 	return static_stat(call, readme_text, LIFE_STEADY, st, life);
 }
 
-const struct kind kind_health = { .type = S_IFREG, .stat = health_stat, .text = health_text };
-const struct kind kind_why = { .type = S_IFREG, .stat = why_stat, .text = why_file_text };
-const struct kind kind_readme = { .type = S_IFREG, .stat = readme_stat, .text = readme_text };
+const struct kind kind_health = {
+	.type = S_IFREG,
+	.hint = "it is written by the file system alone",
+	.stat = health_stat,
+	.text = health_text,
+};
+const struct kind kind_why = {
+	.type = S_IFREG,
+	.hint = "it is written by the file system alone, after every refusal",
+	.stat = why_stat,
+	.text = why_file_text,
+};
+const struct kind kind_readme = {
+	.type = S_IFREG,
+	.hint = "it is written by the file system alone",
+	.stat = readme_stat,
+	.text = readme_text,
+};

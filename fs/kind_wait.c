@@ -13,6 +13,9 @@
 #include "park.h"
 #include "tree.h"
 
+static const char wait_hint[] =
+	"nothing is kept in wait/: cat wait/<lock>, or write to it, waits until the lock is yours; rm <lock> gives it back";
+
 static int wait_dir_stat(struct call *call, struct node *node, struct stat *st, struct life *life)
 {
 	return tree_mirror_stat(call, node->dir, 0555, st, life);
@@ -191,6 +194,7 @@ static int wait_write(struct call *call, struct node *node, struct handle *handl
 
 const struct kind kind_wait_dir = {
 	.type = S_IFDIR,
+	.hint = wait_hint,
 	.mirror = true,
 	.stat = wait_dir_stat,
 	.lookup = wait_lookup,
@@ -198,6 +202,7 @@ const struct kind kind_wait_dir = {
 
 const struct kind kind_wait = {
 	.type = S_IFREG,
+	.hint = wait_hint,
 	.stat = wait_stat,
 	.set = wait_set,
 	.read = wait_read,

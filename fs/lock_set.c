@@ -149,7 +149,7 @@ static int set_times(struct call *call, struct atlock_request req, const struct 
 		return err;
 	err = set_error(err);
 	if (err == -EPERM && why_told_held(call->fs->whys, call->ctx, &call->why))
-		call->why.text[0] = '\0';
+		call_told(call);
 	return err;
 }
 

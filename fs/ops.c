@@ -9,8 +9,10 @@
 
 #include "cache.h"
 #include "handle.h"
+#include "missing.h"
 #include "notify.h"
 #include "permit.h"
+#include "refuse.h"
 
 int ops_entry(struct call *call, struct node *dir, const char *name, const struct found *found,
 	      struct fuse_entry_param *out)
@@ -36,23 +38,23 @@ void ops_entry_drop(struct call *call, const struct fuse_entry_param *entry)
 	node_forget(call->fs->inodes, node_of(call->fs, entry->ino), 1);
 }
 
-/* Starts a request about `name` below a directory that the caller must be allowed to `want`. */
-static int begin_in(struct call *call, fuse_req_t req, fuse_ino_t parent, const char *name, int want, struct node **dir)
+int ops_begin(struct call *call, fuse_req_t req, fuse_ino_t parent, const char *name, enum act act)
 {
-	call_begin(call, req);
-	*dir = node_of(call->fs, parent);
+	call_begin(call, req, node_of(fuse_req_userdata(req), parent), name, act);
+	if (act == ACT_MAKE)
+		missing_take_back(call);
 	if (strlen(name) <= ATLOCK_COMPONENT_MAX)
-		return permit(call, *dir, want);
+		return permit(call, call->node, act == ACT_LOOK ? X_OK : W_OK | X_OK);
 	return call_refuse(call, -ENAMETOOLONG, ATLOCK_INVALID_REQUEST, "a name has at most %d bytes",
 			   ATLOCK_COMPONENT_MAX);
 }
 
-static void reply_entry(struct call *call, struct node *dir, const char *name, const struct found *found, int err)
+static void reply_entry(struct call *call, const struct found *found, int err)
 {
 	struct fuse_entry_param entry = { 0 };
 
 	if (err == 0)
-		err = ops_entry(call, dir, name, found, &entry);
+		err = ops_entry(call, call->node, call->name, found, &entry);
 	if (err < 0)
 		call_fail(call, err);
 	else if (fuse_reply_entry(call->req, &entry) == -ENOENT)
@@ -62,13 +64,18 @@ static void reply_entry(struct call *call, struct node *dir, const char *name, c
 static void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
 	struct found found = { .dir = NODE_NO_DIR };
-	struct node *dir;
 	struct call call;
-	int err = begin_in(&call, req, parent, name, X_OK, &dir);
+	int err = ops_begin(&call, req, parent, name, ACT_LOOK);
+	const struct kind *kind = call.node->kind;
 
 	if (err == 0)
-		err = dir->kind->lookup == NULL ? -ENOTDIR : dir->kind->lookup(&call, dir, name, &found);
-	reply_entry(&call, dir, name, &found, err);
+		err = kind->lookup == NULL ? -ENOTDIR : kind->lookup(&call, call.node, name, &found);
+	if (err == -ENOENT) {
+		missing_note(&call);
+		fuse_reply_err(req, ENOENT);
+	} else {
+		reply_entry(&call, &found, err);
+	}
 }
 
 static void op_readlink(fuse_req_t req, fuse_ino_t id)
@@ -78,8 +85,8 @@ static void op_readlink(fuse_req_t req, fuse_ino_t id)
 	struct call call;
 	int err;
 
-	call_begin(&call, req);
-	node = node_of(call.fs, id);
+	node = node_of(fuse_req_userdata(req), id);
+	call_begin(&call, req, node, NULL, ACT_LOOK);
 	err = node->kind->readlink == NULL ? -EINVAL : node->kind->readlink(&call, node, target);
 	if (err < 0)
 		call_fail(&call, err);
@@ -124,8 +131,8 @@ static void op_getattr(fuse_req_t req, fuse_ino_t id, struct fuse_file_info *fi)
 	struct call call;
 
 	(void)fi;
-	call_begin(&call, req);
-	reply_attr(&call, node_of(call.fs, id));
+	call_begin(&call, req, node_of(fuse_req_userdata(req), id), NULL, ACT_LOOK);
+	reply_attr(&call, call.node);
 }
 
 static void op_setattr(fuse_req_t req, fuse_ino_t id, struct stat *want, int which, struct fuse_file_info *fi)
@@ -134,13 +141,13 @@ static void op_setattr(fuse_req_t req, fuse_ino_t id, struct stat *want, int whi
 	struct call call;
 	int err;
 
-	call_begin(&call, req);
-	node = node_of(call.fs, id);
+	node = node_of(fuse_req_userdata(req), id);
+	call_begin(&call, req, node, NULL, ACT_CHANGE);
 	err = permit_set(&call, node, handle_of(fi), want, which);
-	if (err == 0 && node->kind->set != NULL)
-		err = node->kind->set(&call, node, handle_of(fi), want, which);
+	if (node->kind->set == NULL)
+		err = refuse_lacking(&call, err == -EPERM ? 0 : err);
 	else if (err == 0)
-		err = S_ISDIR(node->kind->type) ? call_refuse_directory(&call, -EPERM) : -EPERM;
+		err = node->kind->set(&call, node, handle_of(fi), want, which);
 	if (err < 0)
 		call_fail(&call, err);
 	else
@@ -155,8 +162,8 @@ static void op_access(fuse_req_t req, fuse_ino_t id, int mask)
 	struct call call;
 	int err;
 
-	call_begin(&call, req);
-	node = node_of(call.fs, id);
+	node = node_of(fuse_req_userdata(req), id);
+	call_begin(&call, req, node, NULL, ACT_LOOK);
 	err = node->kind->stat(&call, node, &st, &life);
 	if (err == 0)
 		err = permit_mode(&call, st.st_mode, st.st_uid, st.st_gid, mask);
@@ -168,62 +175,68 @@ static void op_access(fuse_req_t req, fuse_ino_t id, int mask)
 static void op_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode)
 {
 	struct found found = { .dir = NODE_NO_DIR };
-	struct node *dir;
 	struct call call;
-	int err = begin_in(&call, req, parent, name, W_OK | X_OK, &dir);
+	int err = ops_begin(&call, req, parent, name, ACT_MAKE);
+	const struct kind *kind = call.node->kind;
 
-	if (err == 0)
-		err = dir->kind->mkdir == NULL ? -EPERM : dir->kind->mkdir(&call, dir, name, mode, &found);
-	reply_entry(&call, dir, name, &found, err);
+	if (kind->mkdir == NULL)
+		err = refuse_lacking(&call, err);
+	else if (err == 0)
+		err = kind->mkdir(&call, call.node, name, mode, &found);
+	reply_entry(&call, &found, err);
 }
 
 static void op_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
-	struct node *dir;
 	struct call call;
-	int err = begin_in(&call, req, parent, name, W_OK | X_OK, &dir);
+	int err = ops_begin(&call, req, parent, name, ACT_REMOVE);
+	const struct kind *kind = call.node->kind;
 
+	if (kind->rmdir == NULL)
+		err = refuse_lacking(&call, err);
+	else if (err == 0)
+		err = kind->rmdir(&call, call.node, name);
 	if (err == 0)
-		err = dir->kind->rmdir == NULL ? -EPERM : dir->kind->rmdir(&call, dir, name);
-	if (err == 0)
-		node_retire(call.fs->inodes, dir, name);
+		node_retire(call.fs->inodes, call.node, name);
 	call_done(&call, err);
 }
 
 static void op_unlink(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
-	struct node *dir;
 	struct call call;
-	int err = begin_in(&call, req, parent, name, W_OK | X_OK, &dir);
+	int err = ops_begin(&call, req, parent, name, ACT_REMOVE);
+	const struct kind *kind = call.node->kind;
 
-	if (err == 0)
-		err = dir->kind->unlink == NULL ? -EPERM : dir->kind->unlink(&call, dir, name);
+	if (kind->unlink == NULL)
+		err = refuse_lacking(&call, err);
+	else if (err == 0)
+		err = kind->unlink(&call, call.node, name);
 	call_done(&call, err);
 }
 
 static void op_rename(fuse_req_t req, fuse_ino_t parent, const char *from, fuse_ino_t to_parent, const char *to,
 		      unsigned int flags)
 {
-	struct node *dir;
 	struct call call;
-	int err = begin_in(&call, req, parent, to, W_OK | X_OK, &dir);
+	int err = ops_begin(&call, req, parent, to, ACT_MOVE);
+	const struct kind *kind = call.node->kind;
 
+	call.name = from;
 	if (err == 0 && parent != to_parent)
 		err = permit(&call, node_of(call.fs, to_parent), W_OK | X_OK);
-	if (err == 0 && (dir->kind->rename == NULL || parent != to_parent))
+	if (err == 0 && (kind->rename == NULL || parent != to_parent))
 		err = call_refuse(
 			&call, -EPERM, ATLOCK_PERMISSION_DENIED,
 			"nothing can be moved here; only a ticket inside its own queue/ directory, to another priority");
 	else if (err == 0)
-		err = dir->kind->rename(&call, dir, from, to, flags);
+		err = kind->rename(&call, call.node, from, to, flags);
 	call_done(&call, err);
 }
 
 static void refuse_make(fuse_req_t req, fuse_ino_t parent, const char *name, const char *what)
 {
-	struct node *dir;
 	struct call call;
-	int err = begin_in(&call, req, parent, name, W_OK | X_OK, &dir);
+	int err = ops_begin(&call, req, parent, name, ACT_MAKE);
 
 	if (err == 0)
 		err = call_refuse(&call, -EPERM, ATLOCK_PERMISSION_DENIED, "a lock file system has no %s", what);
@@ -249,7 +262,7 @@ static void op_link(fuse_req_t req, fuse_ino_t id, fuse_ino_t parent, const char
 	struct call call;
 	int err;
 
-	call_begin(&call, req);
+	call_begin(&call, req, from, NULL, ACT_LOOK);
 	err = from->parent == NULL ? 0 : permit(&call, from->parent, X_OK);
 	if (err < 0)
 		call_fail(&call, err);
@@ -264,8 +277,7 @@ static void op_statfs(fuse_req_t req, fuse_ino_t id)
 	struct call call;
 	int err;
 
-	(void)id;
-	call_begin(&call, req);
+	call_begin(&call, req, node_of(fuse_req_userdata(req), id), NULL, ACT_LOOK);
 	err = atlock_status(call.al, &status);
 	if (err < 0) {
 		call_fail(&call, err);

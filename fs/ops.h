@@ -6,6 +6,12 @@
 
 extern const struct fuse_lowlevel_ops ops;
 
+/*
+ * Starts a request about `name` below a directory: that the caller may search and, unless he only looks, change. call->node is
+ * the directory.
+ */
+int ops_begin(struct call *call, fuse_req_t req, fuse_ino_t parent, const char *name, enum act act);
+
 /* Makes the node of what was found below `dir` and the reply that tells the kernel of it. -ENOMEM. */
 int ops_entry(struct call *call, struct node *dir, const char *name, const struct found *found,
 	      struct fuse_entry_param *out);

@@ -44,16 +44,17 @@ void op_opendir(fuse_req_t req, fuse_ino_t id, struct fuse_file_info *fi)
 	struct call call;
 	int err = 0;
 
-	call_begin(&call, req);
+	call_begin(&call, req, node_of(fuse_req_userdata(req), id), NULL, ACT_LOOK);
 	handle = handle_new(call.fs->handles, fi->flags);
 	if (handle != NULL)
 		handle->listing = listing_new();
 	if (handle == NULL || handle->listing == NULL)
 		err = -ENOMEM;
 	else
-		err = permit(&call, node_of(call.fs, id), R_OK);
-	if (err == 0 && is_slip(&call, node_of(call.fs, id), fi, handle->listing))
-		err = call_refuse_directory(&call, -EISDIR);
+		err = permit(&call, call.node, R_OK);
+	if (err == 0 && is_slip(&call, call.node, fi, handle->listing))
+		err = call_refuse(&call, -EISDIR, ATLOCK_INVALID_REQUEST, "this cannot be opened to be locked: %s",
+				  call.node->kind->hint);
 	if (err < 0) {
 		handle_drop(handle);
 		call_fail(&call, err);
@@ -119,8 +120,8 @@ static void readdir_common(fuse_req_t req, fuse_ino_t id, size_t size, off_t off
 	char *buf;
 	int err = 0;
 
-	call_begin(&call, req);
-	node = node_of(call.fs, id);
+	node = node_of(fuse_req_userdata(req), id);
+	call_begin(&call, req, node, NULL, ACT_LOOK);
 	if (off == 0)
 		err = listing_fill(&call, node, listing);
 	buf = err < 0 ? NULL : malloc(size);

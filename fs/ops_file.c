@@ -8,6 +8,7 @@
 #include "handle.h"
 #include "ops.h"
 #include "permit.h"
+#include "refuse.h"
 #include "why.h"
 
 /*
@@ -38,23 +39,21 @@ void op_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode,
 	struct found found = { .dir = NODE_NO_DIR };
 	struct fuse_entry_param entry = { 0 };
 	struct handle *handle;
-	struct node *dir;
 	struct call call;
-	int err;
+	int err = ops_begin(&call, req, parent, name, ACT_MAKE);
+	const struct kind *kind = call.node->kind;
 
-	call_begin(&call, req);
+	if (kind->create == NULL) {
+		call_fail(&call, refuse_lacking(&call, err));
+		return;
+	}
 	handle = handle_new(call.fs->handles, fi->flags);
-	dir = node_of(call.fs, parent);
 	if (handle == NULL)
 		err = -ENOMEM;
-	else if (strlen(name) > ATLOCK_COMPONENT_MAX)
-		err = -ENAMETOOLONG;
-	else
-		err = permit(&call, dir, W_OK | X_OK);
+	else if (err == 0)
+		err = kind->create(&call, call.node, name, mode, handle, &found);
 	if (err == 0)
-		err = dir->kind->create == NULL ? -EPERM : dir->kind->create(&call, dir, name, mode, handle, &found);
-	if (err == 0)
-		err = ops_entry(&call, dir, name, &found, &entry);
+		err = ops_entry(&call, call.node, name, &found, &entry);
 	if (err != 0) {
 		handle_drop(handle);
 		call_fail(&call, err);
@@ -70,12 +69,11 @@ void op_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode,
 /* What cannot be written is not opened for it: `> README` must not seem to work. */
 static int file_open(struct call *call, struct node *node, struct handle *handle)
 {
-	if (node->kind->open != NULL)
-		return node->kind->open(call, node, handle);
+	int err = permit_open(call, node, handle->flags);
+
 	if (handle_writes(handle) && node->kind->write == NULL)
-		return call_refuse(call, -EPERM, ATLOCK_PERMISSION_DENIED, "%s is written by the file system alone",
-				   node->component);
-	return 0;
+		return refuse_lacking(call, err);
+	return err < 0 || node->kind->open == NULL ? err : node->kind->open(call, node, handle);
 }
 
 void op_open(fuse_req_t req, fuse_ino_t id, struct fuse_file_info *fi)
@@ -85,15 +83,10 @@ void op_open(fuse_req_t req, fuse_ino_t id, struct fuse_file_info *fi)
 	struct call call;
 	int err;
 
-	call_begin(&call, req);
+	node = node_of(fuse_req_userdata(req), id);
+	call_begin(&call, req, node, NULL, (permit_want(fi->flags) & W_OK) != 0 ? ACT_WRITE : ACT_LOOK);
 	handle = handle_new(call.fs->handles, fi->flags);
-	node = node_of(call.fs, id);
-	if (handle == NULL)
-		err = -ENOMEM;
-	else
-		err = permit_open(&call, node, fi->flags);
-	if (err == 0)
-		err = file_open(&call, node, handle);
+	err = handle == NULL ? -ENOMEM : file_open(&call, node, handle);
 	if (err < 0) {
 		handle_drop(handle);
 		call_fail(&call, err);
@@ -135,8 +128,8 @@ void op_read(fuse_req_t req, fuse_ino_t id, size_t size, off_t off, struct fuse_
 	struct call call;
 	int err = 0;
 
-	call_begin(&call, req);
-	node = node_of(call.fs, id);
+	node = node_of(fuse_req_userdata(req), id);
+	call_begin(&call, req, node, NULL, ACT_LOOK);
 	if (node->kind->read == NULL)
 		read_text(&call, node, handle, size, (size_t)off);
 	else
@@ -154,9 +147,9 @@ void op_write(fuse_req_t req, fuse_ino_t id, const char *data, size_t size, off_
 	int err;
 
 	(void)off;
-	call_begin(&call, req);
-	node = node_of(call.fs, id);
-	err = node->kind->write == NULL ? -EPERM : node->kind->write(&call, node, handle, data, size);
+	node = node_of(fuse_req_userdata(req), id);
+	call_begin(&call, req, node, NULL, ACT_WRITE);
+	err = node->kind->write == NULL ? refuse_lacking(&call, 0) : node->kind->write(&call, node, handle, data, size);
 	if (err < 0)
 		call_fail(&call, err);
 	else if (err != CALL_PARKED)
@@ -169,21 +162,22 @@ void op_flush(fuse_req_t req, fuse_ino_t id, struct fuse_file_info *fi)
 	struct node *node;
 	struct call call;
 
-	call_begin(&call, req);
-	node = node_of(call.fs, id);
+	node = node_of(fuse_req_userdata(req), id);
+	call_begin(&call, req, node, NULL, ACT_WRITE);
 	call_done(&call, node->kind->flush == NULL ? 0 : node->kind->flush(&call, node, handle_of(fi)));
 }
 
 /* Nobody waits for a release and it says not whose it was: what failed in it is for whoever opened the file. */
-static void tell_opener(struct call *call, const struct handle *handle)
+static void tell_opener(struct call *call, const struct handle *handle, int err)
 {
 	struct fuse_ctx opener = { 0 };
 
+	refuse_explain(call, err);
 	if (handle->caller == NULL || call->why.text[0] == '\0')
 		return;
 	opener.uid = handle->caller->uid;
 	opener.pid = handle->caller->pid;
-	why_record(call->fs->whys, &opener, &call->why);
+	why_record(call->fs->whys, &opener, &call->why, call->node, call->name);
 }
 
 void op_release(fuse_req_t req, fuse_ino_t id, struct fuse_file_info *fi)
@@ -191,11 +185,13 @@ void op_release(fuse_req_t req, fuse_ino_t id, struct fuse_file_info *fi)
 	struct handle *handle = handle_of(fi);
 	struct node *node;
 	struct call call;
+	int err;
 
-	call_begin(&call, req);
-	node = node_of(call.fs, id);
-	if (node->kind->flush != NULL && node->kind->flush(&call, node, handle) < 0)
-		tell_opener(&call, handle);
+	node = node_of(fuse_req_userdata(req), id);
+	call_begin(&call, req, node, NULL, ACT_WRITE);
+	err = node->kind->flush == NULL ? 0 : node->kind->flush(&call, node, handle);
+	if (err < 0)
+		tell_opener(&call, handle, err);
 	if (node->kind->release != NULL)
 		node->kind->release(&call, node, handle);
 	handle_drop(handle);
@@ -215,8 +211,8 @@ void op_flock(fuse_req_t req, fuse_ino_t id, struct fuse_file_info *fi, int op)
 	struct node *node;
 	struct call call;
 
-	call_begin(&call, req);
-	node = node_of(call.fs, id);
+	node = node_of(fuse_req_userdata(req), id);
+	call_begin(&call, req, node, NULL, ACT_FLOCK);
 	call_done(&call, node->kind->flock == NULL ? -EOPNOTSUPP : node->kind->flock(&call, node, handle, op));
 	handle_drop(handle);
 }
@@ -225,23 +221,23 @@ void op_flock(fuse_req_t req, fuse_ino_t id, struct fuse_file_info *fi, int op)
  * fcntl locks end when any descriptor of the file is closed, which no lock of ours may. Having these operations is what
  * keeps the kernel from granting such locks by itself.
  */
-static void refuse_fcntl(fuse_req_t req)
+static void refuse_fcntl(fuse_req_t req, fuse_ino_t id)
 {
 	struct call call;
 
-	call_begin(&call, req);
+	call_begin(&call, req, node_of(fuse_req_userdata(req), id), NULL, ACT_FLOCK);
 	call_fail(&call, call_refuse(&call, -EOPNOTSUPP, ATLOCK_INVALID_REQUEST,
 				     "fcntl and lockf locks are not supported: use flock(2), or create the file"));
 }
 
 void op_getlk(fuse_req_t req, fuse_ino_t id, struct fuse_file_info *fi, struct flock *lock)
 {
-	(void)id, (void)fi, (void)lock;
-	refuse_fcntl(req);
+	(void)fi, (void)lock;
+	refuse_fcntl(req, id);
 }
 
 void op_setlk(fuse_req_t req, fuse_ino_t id, struct fuse_file_info *fi, struct flock *lock, int sleep)
 {
-	(void)id, (void)fi, (void)lock, (void)sleep;
-	refuse_fcntl(req);
+	(void)fi, (void)lock, (void)sleep;
+	refuse_fcntl(req, id);
 }

@@ -35,8 +35,8 @@ void op_getxattr(fuse_req_t req, fuse_ino_t id, const char *name, size_t size)
 	struct call call;
 	int err;
 
-	call_begin(&call, req);
-	node = node_of(call.fs, id);
+	node = node_of(fuse_req_userdata(req), id);
+	call_begin(&call, req, node, NULL, ACT_LOOK);
 	if (key == NULL)
 		err = -EOPNOTSUPP;
 	else
@@ -57,8 +57,8 @@ void op_listxattr(fuse_req_t req, fuse_ino_t id, size_t size)
 	FILE *out;
 	int err = 0;
 
-	call_begin(&call, req);
-	node = node_of(call.fs, id);
+	node = node_of(fuse_req_userdata(req), id);
+	call_begin(&call, req, node, NULL, ACT_LOOK);
 	out = open_memstream(&names, &len);
 	if (out == NULL) {
 		call_fail(&call, -ENOMEM);
@@ -83,10 +83,11 @@ static void xattr_change(fuse_req_t req, fuse_ino_t id, const char *name, const 
 	struct call call;
 	int err;
 
-	call_begin(&call, req);
-	node = node_of(call.fs, id);
+	node = node_of(fuse_req_userdata(req), id);
+	call_begin(&call, req, node, NULL, ACT_CHANGE);
 	if (key == NULL || node->kind->xattr_set == NULL)
-		err = -EOPNOTSUPP;
+		err = call_refuse(&call, -EOPNOTSUPP, ATLOCK_INVALID_REQUEST,
+				  "only locks have attributes that can be set, and those begin with \"user.\"");
 	else if (value == NULL)
 		err = node->kind->xattr_remove(&call, node, key);
 	else

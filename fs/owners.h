@@ -4,6 +4,9 @@
 
 #include "kind.h"
 
+#define OWNERS_HINT \
+	"a URL is claimed by a reference, touch owners/<git url>/-/applications/<id>, and free when the last one is removed"
+
 int owners_path(struct call *call, const struct node *dir, const char *name, struct atlock_owners_path *out);
 
 /* kind_reference.c: what their directory does to references. -ENOENT if there is none. */

@@ -168,7 +168,7 @@ static void park_done(void *arg, int err, const struct atlock_grant *grant, cons
 
 	park_remove(park->fs->parks, park);
 	if (park->req != NULL)
-		call_begin(&call, park->req);
+		call_begin(&call, park->req, park->node, NULL, ACT_LOOK);
 	if (err < 0 && park->req != NULL) {
 		if (why != NULL)
 			call.why = *why;

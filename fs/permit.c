@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "handle.h"
+#include "refuse.h"
 
 #define SET_TIMES (FUSE_SET_ATTR_ATIME | FUSE_SET_ATTR_MTIME)
 #define SET_NOW (FUSE_SET_ATTR_ATIME_NOW | FUSE_SET_ATTR_MTIME_NOW)
@@ -47,6 +48,14 @@ int permit_mode(struct call *call, mode_t mode, uid_t uid, gid_t gid, int want)
 			   mode & 07777U, uid, gid);
 }
 
+/* permit_mode() for a node that has these attributes, which the reason names. */
+static int permit_stat(struct call *call, const struct node *node, const struct stat *st, int want)
+{
+	int err = permit_mode(call, st->st_mode, st->st_uid, st->st_gid, want);
+
+	return err < 0 ? refuse_mode(call, node, st) : 0;
+}
+
 int permit(struct call *call, struct node *node, int want)
 {
 	struct life life;
@@ -56,7 +65,7 @@ int permit(struct call *call, struct node *node, int want)
 	if (call->ctx->uid == 0 || node->kind->permits)
 		return 0;
 	err = node->kind->stat(call, node, &st, &life);
-	return err < 0 ? err : permit_mode(call, st.st_mode, st.st_uid, st.st_gid, want);
+	return err < 0 ? err : permit_stat(call, node, &st, want);
 }
 
 int permit_want(int flags)
@@ -70,12 +79,6 @@ int permit_want(int flags)
 int permit_open(struct call *call, struct node *node, int flags)
 {
 	return permit(call, node, permit_want(flags));
-}
-
-static int refuse_other(struct call *call)
-{
-	return call_refuse(call, -EPERM, ATLOCK_PERMISSION_DENIED,
-			   "only its owner or an administrator may change that");
 }
 
 int permit_set(struct call *call, struct node *node, const struct handle *handle, struct stat *want, int which)
@@ -92,18 +95,18 @@ int permit_set(struct call *call, struct node *node, const struct handle *handle
 		return err;
 	own = st.st_uid == call->ctx->uid;
 	if ((which & (FUSE_SET_ATTR_MODE | FUSE_SET_ATTR_UID | FUSE_SET_ATTR_GID)) != 0 && !own)
-		return refuse_other(call);
+		return refuse_owner(call, node, &st);
 	if ((which & FUSE_SET_ATTR_UID) != 0 && want->st_uid != st.st_uid)
-		return refuse_other(call);
+		return refuse_owner(call, node, &st);
 	if ((which & FUSE_SET_ATTR_GID) != 0 && want->st_gid != st.st_gid && !permit_group(call, want->st_gid))
-		return refuse_other(call);
+		return refuse_owner(call, node, &st);
 	if ((which & FUSE_SET_ATTR_MODE) != 0 && !permit_group(call, st.st_gid))
 		want->st_mode &= ~(mode_t)S_ISGID;
 	if ((which & SET_TIMES) != 0 && (which & SET_NOW) == 0 && !own)
-		return refuse_other(call);
+		return refuse_owner(call, node, &st);
 	if ((which & SET_NOW) != 0 && !own)
-		return permit_mode(call, st.st_mode, st.st_uid, st.st_gid, W_OK);
+		return permit_stat(call, node, &st, W_OK);
 	if ((which & FUSE_SET_ATTR_SIZE) != 0 && (handle == NULL || !handle_writes(handle)))
-		return permit_mode(call, st.st_mode, st.st_uid, st.st_gid, W_OK);
+		return permit_stat(call, node, &st, W_OK);
 	return 0;
 }

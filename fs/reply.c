@@ -5,14 +5,19 @@
 #include <stdarg.h>
 
 #include "caller.h"
+#include "inode.h"
+#include "refuse.h"
 #include "why.h"
 
-void call_begin(struct call *call, fuse_req_t req)
+void call_begin(struct call *call, fuse_req_t req, struct node *node, const char *name, enum act act)
 {
 	call->fs = fuse_req_userdata(req);
 	call->al = call->fs->al;
 	call->req = req;
 	call->ctx = fuse_req_ctx(req);
+	call->node = node;
+	call->name = name;
+	call->act = act;
 	call->why.code = ATLOCK_OK;
 	call->why.noted = false;
 	call->why.text[0] = '\0';
@@ -30,11 +35,18 @@ static void tell_log(struct call *call)
 
 void call_fail(struct call *call, int err)
 {
+	refuse_explain(call, err);
 	if (call->why.text[0] != '\0') {
-		why_record(call->fs->whys, call->ctx, &call->why);
+		why_record(call->fs->whys, call->ctx, &call->why, call->node, call->name);
 		tell_log(call);
 	}
 	fuse_reply_err(call->req, err < 0 ? -err : EIO);
+}
+
+void call_told(struct call *call)
+{
+	call->why.text[0] = '\0';
+	call->act = ACT_LOOK;
 }
 
 void call_done(struct call *call, int err)
@@ -68,11 +80,4 @@ int call_refuse(struct call *call, int err, enum atlock_code code, const char *f
 	va_end(args);
 	text_tame(call->why.text);
 	return err;
-}
-
-int call_refuse_directory(struct call *call, int err)
-{
-	return call_refuse(call, err, ATLOCK_INVALID_REQUEST,
-			   "this is a directory, not a lock: locks are repos/<repository>/-/<directory>/-/<workspace>, "
-			   "global/<command> and files below custom/");
 }

@@ -74,14 +74,15 @@ static int root_list(struct call *call, struct node *dir, struct listing *out)
 
 const struct kind kind_root = {
 	.type = S_IFDIR,
+	.hint = "the root has what ls shows and nothing else; locks are made below repos/, custom/ and global/",
 	.plus = true,
 	.stat = root_stat,
 	.lookup = root_lookup,
 	.list = root_list,
 };
 
-/* Writes the path backwards from the end of `out`, then moves it to the front. */
-int tree_path(const struct node *dir, const char *name, char out[ATLOCK_PATH_MAX])
+/* Writes the path from below `top` on backwards from the end of `out`, then moves it to the front. */
+static int path_print(const struct node *top, const struct node *dir, const char *name, char out[ATLOCK_PATH_MAX])
 {
 	size_t at = ATLOCK_PATH_MAX;
 	size_t len = strlen(name);
@@ -90,7 +91,7 @@ int tree_path(const struct node *dir, const char *name, char out[ATLOCK_PATH_MAX
 		return -ENAMETOOLONG;
 	at -= len + 1;
 	memcpy(out + at, name, len + 1);
-	for (; dir->parent != NULL && !(dir->kind->mirror && dir->parent->parent == NULL); dir = dir->parent) {
+	for (; dir != top; dir = dir->parent) {
 		len = strlen(dir->component);
 		if (len + 1 > at)
 			return -ENAMETOOLONG;
@@ -101,6 +102,24 @@ int tree_path(const struct node *dir, const char *name, char out[ATLOCK_PATH_MAX
 	}
 	memmove(out, out + at, ATLOCK_PATH_MAX - at);
 	return 0;
+}
+
+int tree_path(const struct node *dir, const char *name, char out[ATLOCK_PATH_MAX])
+{
+	const struct node *top = dir;
+
+	while (top->parent != NULL && !(top->kind->mirror && top->parent->parent == NULL))
+		top = top->parent;
+	return path_print(top, dir, name, out);
+}
+
+int tree_show(const struct node *dir, const char *name, char out[ATLOCK_PATH_MAX])
+{
+	const struct node *top = dir;
+
+	while (top->parent != NULL)
+		top = top->parent;
+	return path_print(top, dir, name, out);
 }
 
 int tree_kind(struct call *call, const struct node *dir, const char *name, uint64_t *id)

@@ -7,6 +7,9 @@
 /* The path of `name` below `dir` as locks are named: without the "queue/" or "wait/" in front. -ENAMETOOLONG. */
 int tree_path(const struct node *dir, const char *name, char out[ATLOCK_PATH_MAX]);
 
+/* The same as people know it, from the root of the mount on. */
+int tree_show(const struct node *dir, const char *name, char out[ATLOCK_PATH_MAX]);
+
 /*
  * What `name` below `dir` is: ATLOCK_PATH_DIR or ATLOCK_PATH_LOCK, or a negative errno. `*id` gets the directory of custom/
  * that it is, else NODE_NO_DIR.

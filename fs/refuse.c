@@ -1,0 +1,111 @@
+#include "refuse.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tree.h"
+
+#define SHOWN 160 /* bytes of a path: the rest of the reason must fit, too */
+
+static const char *const done[ACTS] = {
+	[ACT_LOOK] = "looked at", [ACT_MAKE] = "made",     [ACT_REMOVE] = "removed",          [ACT_MOVE] = "moved",
+	[ACT_CHANGE] = "changed", [ACT_WRITE] = "written", [ACT_FLOCK] = "locked with flock",
+};
+
+/* What is wrong with the path, by errno; "%s" in front of it is the path. What is missing here is told by the hint. */
+static const struct {
+	int err;
+	enum atlock_code code;
+	const char *text;
+} faults[] = {
+	{ ENOTEMPTY, ATLOCK_IN_USE, "is not empty: remove what ls shows in it first" },
+	{ ENOTDIR, ATLOCK_INVALID_REQUEST, "is no directory: rm removes it" },
+	{ EISDIR, ATLOCK_INVALID_REQUEST, "is a directory: rmdir removes it" },
+	{ EEXIST, ATLOCK_LOCK_EXISTS, "is there already" },
+	{ ENODATA, ATLOCK_LOCK_NOT_FOUND, "has no such attribute" },
+	{ ENAMETOOLONG, ATLOCK_INVALID_REQUEST, "is too long: each part of a path has at most 255 bytes" },
+};
+
+#define FAULTS (sizeof(faults) / sizeof(faults[0]))
+
+/* The whole path, or its end. */
+static void path_show(const struct node *dir, const char *name, char out[SHOWN])
+{
+	char path[ATLOCK_PATH_MAX];
+	size_t len;
+
+	if (dir->kind->secret) {
+		(void)snprintf(out, SHOWN, "this");
+		return;
+	}
+	if (tree_show(dir, name == NULL ? "" : name, path) < 0)
+		(void)snprintf(path, sizeof(path), "%s", name == NULL ? dir->component : name);
+	len = strlen(path);
+	if (len == 0)
+		(void)snprintf(out, SHOWN, "the root");
+	else if (len < SHOWN)
+		(void)snprintf(out, SHOWN, "%s", path);
+	else
+		(void)snprintf(out, SHOWN, "...%s", path + len - (SHOWN - 4));
+}
+
+static int refuse_act(struct call *call, int err, const char *path)
+{
+	return call_refuse(call, err, ATLOCK_PERMISSION_DENIED, "%s cannot be %s: %s", path, done[call->act],
+			   call->node->kind->hint);
+}
+
+void refuse_explain(struct call *call, int err)
+{
+	char path[SHOWN];
+
+	/* Who gave up by himself, or is asked by the kernel to look again, was not refused anything. */
+	if (call->act == ACT_LOOK || call->node == NULL || call->why.text[0] != '\0' || err >= 0 || err == -EINTR ||
+	    err == -ESTALE)
+		return;
+	path_show(call->node, call->name, path);
+	for (size_t i = 0; i < FAULTS; i++)
+		if (faults[i].err == -err) {
+			call_refuse(call, err, faults[i].code, "%s %s", path, faults[i].text);
+			return;
+		}
+	if (err == -ENOENT)
+		call_refuse(call, err, ATLOCK_LOCK_NOT_FOUND, "there is no %s: %s",
+			    call->node->kind->secret ? "such name" : path,
+			    call->node->kind->missing != NULL ? call->node->kind->missing : call->node->kind->hint);
+	else if (err == -EPERM || err == -EACCES || err == -EOPNOTSUPP)
+		refuse_act(call, err, path);
+	else
+		call_refuse(call, err, ATLOCK_BACKEND_ERROR, "%s could not be %s: %s", path, done[call->act],
+			    strerror(-err));
+}
+
+int refuse_lacking(struct call *call, int err)
+{
+	char path[SHOWN];
+
+	if (err != 0 && err != -EACCES)
+		return err;
+	path_show(call->node, call->name, path);
+	return refuse_act(call, err == 0 ? -EPERM : err, path);
+}
+
+int refuse_mode(struct call *call, const struct node *node, const struct stat *st)
+{
+	char path[SHOWN];
+
+	path_show(node, NULL, path);
+	return call_refuse(call, -EACCES, ATLOCK_PERMISSION_DENIED,
+			   "%s belongs to uid %u and gid %u, and its mode %03o does not let you: %s", path, st->st_uid,
+			   st->st_gid, st->st_mode & 07777U, node->kind->hint);
+}
+
+int refuse_owner(struct call *call, const struct node *node, const struct stat *st)
+{
+	char path[SHOWN];
+
+	path_show(node, NULL, path);
+	return call_refuse(call, -EPERM, ATLOCK_PERMISSION_DENIED, "%s belongs to uid %u: %s", path, st->st_uid,
+			   node->kind->hint);
+}

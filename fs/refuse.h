@@ -1,0 +1,23 @@
+/*
+ * The reason of a refusal where nobody gave one: what was to be done to which path, and what can be done instead. So every call
+ * that would have changed something leaves a line in `why` that is about it, and never an older one.
+ */
+#ifndef REFUSE_H
+#define REFUSE_H
+
+#include "kind.h"
+
+/* Gives a call that fails with `err` its reason, if it would have changed something and has none. */
+void refuse_explain(struct call *call, int err);
+
+/*
+ * Refuses what the node's kind has no operation for: -EPERM, or `err` if it is -EACCES, since those who may not do anything here
+ * are told the same. Any other error is returned as it is.
+ */
+int refuse_lacking(struct call *call, int err);
+
+/* Refuses because of a node's mode, -EACCES, or because of its owner, -EPERM. */
+int refuse_mode(struct call *call, const struct node *node, const struct stat *st);
+int refuse_owner(struct call *call, const struct node *node, const struct stat *st);
+
+#endif
