@@ -10,11 +10,7 @@
 #include <atlock.h>
 
 #include "command.h"
-#include "nearest.h"
-
-#define NEAR 2 /* letters a word may be off and still be suggested */
-
-static int cmd_help(struct tool *tool, int argc, char **argv);
+#include "help.h"
 
 #define FOREIGN_OPTIONS                                                                               \
 	"  --older               of a Bolt file whose newest state is damaged, take the one before\n" \
@@ -25,14 +21,14 @@ static const struct command commands[] = {
 	  "check or search the log of events",
 	  "verify finds any event that was changed, removed or moved, and names the first. Prints the last:\n"
 	  "  -a, --anchor N:HASH  what it once printed; that event must still be there\n"
-	  "  -S, --store DIR      of a store instead of the mount or files; it is only read\n"
+	  "  -S, --store DIR      of a store instead; it is only read\n"
 	  "\n"
 	  "show prints time, type, lock, holder, who did it and with what, with tabs between them:\n"
 	  "  -l, --lock LOCK      about this lock; with a slash at the end, below there\n"
 	  "  -u, --user USER      about what this user holds or does\n"
-	  "  -s, --since TIME     2026-11-16T05:11:02Z, 2026-11-16, or 2h for two hours ago\n"
+	  "  -s, --since TIME     2026-11-16T05:11:02Z, 2026-11-16, or 2h: so long ago\n"
 	  "  -e, --until TIME     the same\n"
-	  "  -t, --type TYPE      acquired, released, refused, ...; atlockfs(5) has them all\n"
+	  "  -t, --type TYPE      acquired, released, refused, ...; see atlockfs(5)\n"
 	  "  -j, --json           the lines as they are\n"
 	  "\n"
 	  "Both take files that were copied from events/, or - for standard input.\n",
@@ -76,7 +72,8 @@ static const struct command commands[] = {
 	  "\n"
 	  "Exits as the command does (128 + signal), or with 75: another app is not down, or came up.\n",
 	  cmd_guard },
-	{ "help", "[COMMAND]", "explain a command, or list them all", "", cmd_help },
+	{ "help", "[COMMAND|--all]", "explain a command, or list them all",
+	  "  -a, --all            every command, with a line about it\n", cmd_help },
 	{ "import", "[-n] FILE|redis://[USER:PASSWORD@]HOST:PORT/DB|-", "take over what Atlantis holds",
 	  "Reads Atlantis' Bolt file or Redis, or lines of `atlock export`. What is held here stays.\n"
 	  "\n"
@@ -145,9 +142,9 @@ static const struct command commands[] = {
 	  "  -l, --lock LOCK        hold this lock; all of several or none\n"
 	  "  -w, --wait TIME        wait for them, at most so long in all (else not at all)\n"
 	  "  -p, --priority WORD    low, normal, high or critical, while waiting\n"
-	  "  -t, --ttl TIME         hold them by a lease that is renewed (else as long as this lives)\n"
-	  "  -c, --command NAME     refuse while somebody else holds global/NAME, such as apply\n"
-	  "  -o, --on-lost ACTION   when a lock is lost: kill (default), warn, or a shell command\n"
+	  "  -t, --ttl TIME         hold them by a lease, which is renewed (else for as long as this lives)\n"
+	  "  -c, --command NAME     refuse while another holds global/NAME, such as apply\n"
+	  "  -o, --on-lost ACTION   when one is lost: kill (default), warn, or a shell command\n"
 	  "  -k, --kill-after TIME  from SIGTERM to SIGKILL then (10s)\n"
 	  "\n"
 	  "CMD finds ATLOCK_LOCK, ATLOCK_TOKEN and ATLOCK_ID of the first lock in its environment, and all\n"
@@ -180,160 +177,12 @@ const struct command *command_at(size_t i)
 	return i < COMMANDS ? &commands[i] : NULL;
 }
 
-static const struct command *command_find(const char *name)
+const struct command *command_find(const char *name)
 {
 	for (size_t i = 0; i < COMMANDS; i++)
 		if (strcmp(commands[i].name, name) == 0)
 			return &commands[i];
 	return NULL;
-}
-
-static int command_unknown(const char *name)
-{
-	const struct command *nearest = NULL;
-	size_t best = NEAR + 1;
-
-	for (size_t i = 0; i < COMMANDS; i++) {
-		size_t distance = nearest_distance(name, commands[i].name);
-
-		if (distance < best && distance < strlen(commands[i].name)) {
-			best = distance;
-			nearest = &commands[i];
-		}
-	}
-	fprintf(stderr, "atlock: there is no command \"%s\"", name);
-	if (nearest != NULL)
-		fprintf(stderr, ": did you mean \"%s\"?\n", nearest->name);
-	else
-		fputs("; try 'atlock help'\n", stderr);
-	return EXIT_USAGE;
-}
-
-static void help_all(FILE *out)
-{
-	fputs("usage: atlock [-m DIR] COMMAND [ARGUMENT...]\n"
-	      "\n"
-	      "Works on a mounted atlockfs, a file system whose files are locks.\n"
-	      "\n",
-	      out);
-	for (size_t i = 0; i < COMMANDS; i++)
-		fprintf(out, "  %-13s %s\n", commands[i].name, commands[i].help);
-	fputs("\n"
-	      "  -m, --mount DIR  the mount to use (else $ATLOCKFS, else the only one there is)\n"
-	      "  -h, --help       this text; after a command, how to use that\n"
-	      "  -V, --version\n"
-	      "\n"
-	      "Exits with 0: done, 1: refused, 64: usage, 65: bad data, 69: unavailable, 75: try again later,\n"
-	      "77: for administrators; atlock(1) has them all.\n",
-	      out);
-}
-
-static void help_one(FILE *out, const struct command *command)
-{
-	fprintf(out, "usage: atlock %s%s%s\n\n%c%s.\n", command->name, command->usage[0] == '\0' ? "" : " ",
-		command->usage, command->help[0] - 'a' + 'A', command->help + 1);
-	fputs(command->more[0] == '\0' ? "" : "\n", out);
-	fputs(command->more, out);
-}
-
-static int cmd_help(struct tool *tool, int argc, char **argv)
-{
-	const struct command *command;
-
-	if (argc > 2)
-		return tool_usage(tool, "one command at a time");
-	if (argc < 2) {
-		help_all(stdout);
-		return EXIT_DONE;
-	}
-	command = command_find(argv[1]);
-	if (command == NULL)
-		return command_unknown(argv[1]);
-	help_one(stdout, command);
-	return EXIT_DONE;
-}
-
-static void complain(const struct tool *tool, const char *format, va_list list)
-{
-	fprintf(stderr, "atlock%s%s: ", tool->command == NULL ? "" : " ",
-		tool->command == NULL ? "" : tool->command->name);
-	vfprintf(stderr, format, list);
-}
-
-int tool_fail(const struct tool *tool, int code, const char *format, ...)
-{
-	va_list list;
-
-	va_start(list, format);
-	complain(tool, format, list);
-	va_end(list);
-	fputc('\n', stderr);
-	return code;
-}
-
-int tool_usage(const struct tool *tool, const char *format, ...)
-{
-	va_list list;
-
-	va_start(list, format);
-	complain(tool, format, list);
-	va_end(list);
-	fprintf(stderr, "; try 'atlock%s%s --help'\n", tool->command == NULL ? "" : " ",
-		tool->command == NULL ? "" : tool->command->name);
-	return EXIT_USAGE;
-}
-
-int tool_option(struct tool *tool, int option)
-{
-	switch (option) {
-	case 'm': tool->mount = optarg; return -1;
-	case 'h':
-		if (tool->command == NULL)
-			help_all(stdout);
-		else
-			help_one(stdout, tool->command);
-		return EXIT_DONE;
-	case ':': return tool_usage(tool, "an option lacks its value");
-	default: return tool_usage(tool, "there is no such option");
-	}
-}
-
-int tool_words(struct tool *tool, int argc, char **argv, int least, int most, const char *question)
-{
-	static const struct option longs[] = { TOOL_LONG, { NULL, 0, NULL, 0 } };
-	int code = -1;
-	int c;
-
-	while (code < 0 && (c = getopt_long(argc, argv, TOOL_ANYWHERE, longs, NULL)) != -1)
-		code = tool_option(tool, c);
-	if (code >= 0)
-		return code;
-	if (argc - optind < least)
-		return tool_usage(tool, "%s", question);
-	if (argc - optind > most)
-		return tool_usage(tool, "\"%s\" is one word too many", argv[optind + most]);
-	return -1;
-}
-
-static const struct {
-	int err;
-	int code;
-} codes[] = {
-	{ ENOENT, EXIT_NO_INPUT },       { EISDIR, EXIT_NO_INPUT },
-	{ EACCES, EXIT_PERMISSION },     { EPERM, EXIT_PERMISSION },
-	{ EBADMSG, EXIT_DATA },          { EINVAL, EXIT_USAGE },
-	{ EAGAIN, EXIT_TRY_AGAIN },      { ETIMEDOUT, EXIT_TRY_AGAIN },
-	{ EBUSY, EXIT_TRY_AGAIN },       { ENOMEM, EXIT_SYSTEM },
-	{ ENOTCONN, EXIT_UNAVAILABLE },  { ECONNABORTED, EXIT_UNAVAILABLE },
-	{ EHOSTDOWN, EXIT_UNAVAILABLE }, { ECONNREFUSED, EXIT_UNAVAILABLE },
-};
-
-int tool_exit_code(int err)
-{
-	for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++)
-		if (codes[i].err == err)
-			return codes[i].code;
-	return EXIT_OUTPUT;
 }
 
 /* What was printed may still fail to arrive: a full disk must not look like success. */
@@ -352,7 +201,7 @@ int main(int argc, char **argv)
 		{ "version", no_argument, NULL, 'V' },
 		{ NULL, 0, NULL, 0 },
 	};
-	struct tool tool = { .command = NULL };
+	struct tool tool = { .command = NULL, .argv = argv };
 	int code;
 	int c;
 
@@ -366,14 +215,15 @@ int main(int argc, char **argv)
 			return finish(&tool, code);
 	}
 	if (optind == argc) {
-		help_all(stderr);
+		help_short(stderr);
 		return EXIT_USAGE;
 	}
 	tool.command = command_find(argv[optind]);
 	if (tool.command == NULL)
-		return command_unknown(argv[optind]);
+		return help_unknown(argv[optind]);
 	argc -= optind;
 	argv += optind;
+	tool.argv = argv;
 	optind = 0; /* glibc: begin anew */
 	code = tool.command->run(&tool, argc, argv);
 	return finish(&tool, code);

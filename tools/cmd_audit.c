@@ -24,6 +24,7 @@ int cmd_audit(struct tool *tool, int argc, char **argv)
 		return tool_usage(tool, "say show or verify");
 	argc -= optind;
 	argv += optind;
+	tool->argv = argv;
 	optind = 0; /* glibc: begin anew */
 	for (size_t i = 0; i < sizeof(actions) / sizeof(actions[0]); i++)
 		if (strcmp(actions[i].name, argv[0]) == 0)

@@ -2,58 +2,13 @@
  * atlock completion: what bash, zsh and fish need to complete the words of this program, made from the table of commands and
  * the options in their help.
  */
-#include <ctype.h>
 #include <getopt.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "choice.h"
 #include "command.h"
-
-/* An option as a line of help has it: "  -w, --wait TIME      wait for them". */
-struct choice {
-	char letter; /* or NUL */
-	char name[32];
-	bool value;
-	char help[128];
-};
-
-/* Reads the option in a line, if there is one, and goes on to the next line; false at the end. */
-static bool choice_next(const char **text, struct choice *out)
-{
-	while (**text != '\0') {
-		const char *line = *text;
-		const char *end = line + strcspn(line, "\n");
-		const char *name = line + strspn(line, " ");
-		const char *word;
-		size_t len;
-
-		*text = *end == '\0' ? end : end + 1;
-		*out = (struct choice){ .letter = '\0' };
-		if (name == line)
-			continue;
-		if (name[0] == '-' && isalnum((unsigned char)name[1]) && strncmp(name + 2, ", ", 2) == 0) {
-			out->letter = name[1];
-			name += 4;
-		}
-		if (strncmp(name, "--", 2) != 0)
-			continue;
-		name += 2;
-		len = strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789.-");
-		word = name + len;
-		out->value = word[0] == ' ' && word[1] != ' ';
-		if (out->value)
-			word += 1 + strcspn(word + 1, " \n");
-		word += strspn(word, " ");
-		(void)snprintf(out->name, sizeof(out->name), "%.*s", (int)len, name);
-		(void)snprintf(out->help, sizeof(out->help), "%.*s", word < end ? (int)(end - word) : 0, word);
-		return true;
-	}
-	return false;
-}
-
-static const char common[] = "  -h, --help       how to use it\n"
-			     "  -m, --mount DIR  the mount to use\n";
 
 /* --- bash --- */
 
@@ -63,6 +18,14 @@ static void bash_options(const char *text)
 
 	while (choice_next(&text, &choice))
 		printf(" --%s", choice.name);
+}
+
+static void bash_commands(void)
+{
+	const struct command *command;
+
+	for (size_t i = 0; (command = command_at(i)) != NULL; i++)
+		printf("%s%s", i == 0 ? "" : " ", command->name);
 }
 
 /* compgen -W expands what it is given: names of locks, which others choose, must not come near it. */
@@ -89,16 +52,17 @@ static void print_bash(void)
 	     "\tesac\n"
 	     "\t[ -n \"$words\" ] || case $command:$cur in");
 	printf("\t:*) words='");
-	for (size_t i = 0; (command = command_at(i)) != NULL; i++)
-		printf("%s%s", i == 0 ? "" : " ", command->name);
+	bash_commands();
 	puts(" --help --mount --version' ;;");
 	for (size_t i = 0; (command = command_at(i)) != NULL; i++) {
 		printf("\t%s:-*) words='", command->name);
 		bash_options(command->more);
-		bash_options(common);
+		bash_options(choice_common);
 		puts("' ;;");
 	}
-	puts("\thelp:*) words=$(atlock help 2>/dev/null | sed -n 's/^  \\([a-z][a-z-]*\\) .*/\\1/p') ;;\n"
+	printf("\thelp:*) words='");
+	bash_commands();
+	puts("' ;;\n"
 	     "\tforce-unlock:* | queue:* | renew:* | show:* | transfer:* | unlock:* | wait:*)\n"
 	     "\t\twhile read -r i; do\n"
 	     "\t\t\t[[ $i != \"$cur\"* ]] || COMPREPLY+=(\"$i\")\n"
@@ -161,7 +125,7 @@ static void print_zsh(void)
 	for (size_t i = 0; (command = command_at(i)) != NULL; i++) {
 		printf("\t%s) _arguments", command->name);
 		zsh_options(command->more);
-		zsh_options(common);
+		zsh_options(choice_common);
 		puts(" \\\n\t\t\t'*:word:_atlock_words' ;;");
 	}
 	puts("\tesac\n"
@@ -203,7 +167,7 @@ static void print_fish(void)
 			printf(*p == '\'' || *p == '\\' ? "\\%c" : "%c", *p);
 		puts("'");
 		fish_options(command->name, command->more);
-		fish_options(command->name, common);
+		fish_options(command->name, choice_common);
 	}
 	puts("complete -c atlock -n '__fish_seen_subcommand_from force-unlock queue renew show transfer unlock wait' -f \\\n"
 	     "\t-a '(atlock ls 2>/dev/null | cut -f1)'");

@@ -75,6 +75,7 @@ int cmd_policy(struct tool *tool, int argc, char **argv)
 	if (test) {
 		argc--;
 		argv++;
+		tool->argv = argv;
 	}
 	while ((c = getopt_long(argc, argv, TOOL_SHORT "f:", longs, NULL)) != -1) {
 		if (c == 'f') {

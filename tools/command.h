@@ -39,6 +39,7 @@ struct command {
 struct tool {
 	const struct command *command;
 	const char *mount; /* -m, or NULL */
+	char **argv;       /* the words that getopt_long(3) reads now */
 };
 
 command_fn cmd_audit;
@@ -50,6 +51,7 @@ command_fn cmd_force_unlock;
 command_fn cmd_fsck;
 command_fn cmd_graph;
 command_fn cmd_guard;
+command_fn cmd_help;
 command_fn cmd_import;
 command_fn cmd_key;
 command_fn cmd_lock;
@@ -67,8 +69,9 @@ command_fn cmd_unlock;
 command_fn cmd_verify;
 command_fn cmd_wait;
 
-/* The i-th command, or NULL after the last. */
+/* The i-th command, or NULL after the last; and the one of that name, or NULL. */
 const struct command *command_at(size_t i);
+const struct command *command_find(const char *name);
 
 /* "atlock import: <text>" on standard error; returns `code`. */
 int tool_fail(const struct tool *tool, int code, const char *format, ...) __attribute__((format(printf, 3, 4)));

@@ -1,6 +1,9 @@
 #include "nearest.h"
 
+#include <bsd/string.h>
 #include <string.h>
+
+#define NEAR 2 /* letters a word may be off and still be suggested */
 
 static size_t least(size_t a, size_t b)
 {
@@ -30,4 +33,20 @@ size_t nearest_distance(const char *a, const char *b)
 		}
 	}
 	return table[m][n];
+}
+
+void nearest_begin(struct nearest *nearest, const char *word)
+{
+	*nearest = (struct nearest){ .word = word, .distance = NEAR + 1 };
+}
+
+void nearest_try(struct nearest *nearest, const char *known)
+{
+	size_t distance = nearest_distance(nearest->word, known);
+
+	/* Of a short word everything may be changed. */
+	if (distance >= nearest->distance || distance >= strlen(known))
+		return;
+	nearest->distance = distance;
+	strlcpy(nearest->found, known, sizeof(nearest->found));
 }

@@ -14,7 +14,7 @@ expect_ok zsh -n "$T/zsh"
 expect_ok fish --no-execute "$T/fish"
 
 # Every command and every option of its help is there.
-for command in $("$ATLOCK" help | sed -n 's/^  \([a-z][a-z-]*\) .*/\1/p'); do
+for command in $("$ATLOCK" help --all | sed -n 's/^  \([a-z][a-z-]*\) .*/\1/p'); do
 	for shell in bash zsh fish; do
 		grep -q -- "\b$command\b" "$T/$shell" || fail "$shell does not know $command"
 	done
@@ -42,6 +42,7 @@ tab() {
 	bash "$T/tab" "$T/bash" "$@"
 }
 expect_equal "$(tab atlock tra)" 'transfer '
+expect_equal "$(tab atlock help tra)" 'transfer '
 expect_equal "$(tab atlock -m "$MNT" re)" 'renew restore '
 expect_equal "$(tab atlock lock --w)" '--wait --who '
 expect_equal "$(tab atlock lock --priority h)" 'high '

@@ -1,0 +1,18 @@
+/* What people are told about the commands: a screen of 24 lines of 80 columns about all of them, one about each. */
+#ifndef TOOLS_HELP_H
+#define TOOLS_HELP_H
+
+#include <stdio.h>
+
+#include "command.h"
+
+/* Of the program: what there is, in groups. */
+void help_short(FILE *out);
+
+/* Of one command. */
+void help_one(FILE *out, const struct command *command);
+
+/* There is no such command: says which may have been meant, and returns EXIT_USAGE. */
+int help_unknown(const char *name);
+
+#endif
