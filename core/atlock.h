@@ -1017,7 +1017,7 @@ struct atlock_event {
 	const char *lock;  /* path, or what else it is about, or "" */
 	const char *owner; /* the holder or waiter it is about */
 	const char *who;
-	const char *old; /* of what was changed, or "" */
+	const char *old; /* of what was changed, or ""; of a refusal what it was about if that is no lock */
 	const char *new;
 	const char *actor; /* whose call it was; "" for the manager itself */
 	const char *comm;
@@ -1044,10 +1044,11 @@ int atlock_events_verify(struct atlock *al, uint64_t *bad, struct atlock_why *wh
 int atlock_run_prune(struct atlock *al);
 
 /*
- * Tells the event log of a refusal that was decided elsewhere, unless it knows. Those that this manager decides about a lock it
- * knows of by itself.
+ * Tells the event log of a refusal that was decided elsewhere, unless it knows: about a lock, or else about `subject`, a path of
+ * which the last 255 bytes are kept. Both may be NULL. Those that this manager decides about a lock it knows of by itself.
  */
-void atlock_refused(struct atlock *al, const struct atlock_caller *caller, struct atlock_why *why);
+void atlock_refused(struct atlock *al, const struct atlock_caller *caller, const struct atlock_name *name,
+		    const char *subject, struct atlock_why *why);
 
 /* Writes the refusals that were noted since; returns how many, or a negative errno. */
 int atlock_run_refused(struct atlock *al);

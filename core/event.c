@@ -225,7 +225,8 @@ int event_configured(struct op *op, const char *name, const char *old, const cha
 	return event.lock.len >= sizeof(subject) ? -ENAMETOOLONG : event_append(op, &event);
 }
 
-int event_refused(struct op *op, enum atlock_code code, enum metrics_call call, uint64_t skipped, struct slice lock)
+int event_refused(struct op *op, enum atlock_code code, enum metrics_call call, uint64_t skipped, struct slice lock,
+		  const char *subject)
 {
 	struct record_event event = {
 		.type = ATLOCK_EVENT_REFUSED,
@@ -233,6 +234,7 @@ int event_refused(struct op *op, enum atlock_code code, enum metrics_call call, 
 		.skipped = skipped,
 		.owner = slice_of(op->caller->owner),
 		.who = slice_of(op->caller->who),
+		.old = slice_of(subject),
 		.new = slice_of(call == METRICS_NONE ? "" : metrics_call_name(call)),
 	};
 

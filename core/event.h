@@ -22,8 +22,9 @@ int event_transferred(struct op *op, struct slice lock, const struct record_lock
 int event_reprioritised(struct op *op, struct slice lock, const struct ticket *from, const struct ticket *to);
 int event_configured(struct op *op, const char *name, const char *old, const char *new);
 
-/* A call was refused; `lock` may be empty, and `skipped` others were before it. */
-int event_refused(struct op *op, enum atlock_code code, enum metrics_call call, uint64_t skipped, struct slice lock);
+/* A call was refused, about a lock or about `subject`, both of which may be empty; `skipped` others were before it. */
+int event_refused(struct op *op, enum atlock_code code, enum metrics_call call, uint64_t skipped, struct slice lock,
+		  const char *subject);
 
 /* An event as it stands in the store. Slices point into the transaction's memory, `line` has its whole text. */
 struct event {

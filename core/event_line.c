@@ -228,7 +228,8 @@ static char *put_subject(char *out, const struct record_event *event)
 	if (event->ticket != 0)
 		out = put_number(KEY(out, "ticket"), event->ticket);
 	if (event->old.len > 0)
-		out = put_string(KEY(out, "old"), event->old);
+		out = put_string(event->type == ATLOCK_EVENT_REFUSED ? KEY(out, "subject") : KEY(out, "old"),
+				 event->old);
 	if (event->new.len > 0)
 		out = put_string(event->type == ATLOCK_EVENT_REFUSED ? KEY(out, "call") : KEY(out, "new"), event->new);
 	return out;

@@ -1,5 +1,6 @@
 #include "refusal.h"
 
+#include <bsd/string.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -16,6 +17,7 @@ struct noted {
 	uint64_t skipped; /* before it */
 	struct atlock_caller caller;
 	struct atlock_name name; /* len 0: no lock */
+	char subject[256];       /* then it is about this; as long as a field of an event may be */
 };
 
 struct refusals {
@@ -71,6 +73,15 @@ static struct noted *noted_add(struct atlock *al, struct refusals *refusals)
 	return noted;
 }
 
+/* The end of a path says more than its beginning. */
+static void subject_keep(struct noted *noted, const char *subject)
+{
+	size_t len = strlen(subject);
+	size_t room = sizeof(noted->subject) - 1;
+
+	(void)strlcpy(noted->subject, len > room ? subject + len - room : subject, sizeof(noted->subject));
+}
+
 /* Not what failed for want of a working store, nor who gave up by himself. */
 static bool is_refusal(enum atlock_code code)
 {
@@ -78,7 +89,7 @@ static bool is_refusal(enum atlock_code code)
 }
 
 static void note(struct atlock *al, enum metrics_call call, const struct atlock_caller *caller,
-		 const struct atlock_name *name, enum atlock_code code)
+		 const struct atlock_name *name, const char *subject, enum atlock_code code)
 {
 	struct refusals *refusals = al->refusals;
 	struct noted *noted;
@@ -97,6 +108,7 @@ static void note(struct atlock *al, enum metrics_call call, const struct atlock_
 		noted->name.len = 0;
 		if (name != NULL)
 			noted->name = *name;
+		subject_keep(noted, name == NULL && subject != NULL ? subject : "");
 	}
 	pthread_mutex_unlock(&refusals->mutex);
 	if (first)
@@ -108,10 +120,11 @@ void refusal_note(const struct op *op, int rc)
 	if (rc >= 0 || op->caller == NULL || op->why == NULL || op->why->noted)
 		return;
 	op->why->noted = true;
-	note(op->al, op->call, op->caller, op->request != NULL ? op->request->name : NULL, op->why->code);
+	note(op->al, op->call, op->caller, op->request != NULL ? op->request->name : NULL, NULL, op->why->code);
 }
 
-void atlock_refused(struct atlock *al, const struct atlock_caller *caller, struct atlock_why *why)
+void atlock_refused(struct atlock *al, const struct atlock_caller *caller, const struct atlock_name *name,
+		    const char *subject, struct atlock_why *why)
 {
 	struct atlock_caller asker;
 
@@ -120,7 +133,7 @@ void atlock_refused(struct atlock *al, const struct atlock_caller *caller, struc
 	why->noted = true;
 	asker = *caller;
 	asker.who[0] = '\0'; /* as who he would have held what he did not get, nobody asked */
-	note(al, METRICS_NONE, &asker, NULL, why->code);
+	note(al, METRICS_NONE, &asker, name, subject, why->code);
 }
 
 /* --- Writing --- */
@@ -144,7 +157,8 @@ static int write_in_txn(struct op *op)
 		const struct noted *noted = &batch->noted[i];
 
 		op->caller = &noted->caller;
-		rc = event_refused(op, noted->code, noted->call, noted->skipped, name_slice(&noted->name));
+		rc = event_refused(op, noted->code, noted->call, noted->skipped, name_slice(&noted->name),
+				   noted->subject);
 	}
 	op->caller = NULL;
 	return rc;

@@ -52,7 +52,7 @@ struct fs {
 };
 
 /* What a call would do to what it is about. */
-enum act { ACT_LOOK, ACT_MAKE, ACT_REMOVE, ACT_MOVE, ACT_CHANGE, ACT_WRITE, ACT_FLOCK, ACTS };
+enum act { ACT_LOOK, ACT_MAKE, ACT_MKDIR, ACT_REMOVE, ACT_RMDIR, ACT_MOVE, ACT_CHANGE, ACT_WRITE, ACT_FLOCK, ACTS };
 
 struct call {
 	struct fs *fs;

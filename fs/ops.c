@@ -41,7 +41,7 @@ void ops_entry_drop(struct call *call, const struct fuse_entry_param *entry)
 int ops_begin(struct call *call, fuse_req_t req, fuse_ino_t parent, const char *name, enum act act)
 {
 	call_begin(call, req, node_of(fuse_req_userdata(req), parent), name, act);
-	if (act == ACT_MAKE)
+	if (act == ACT_MAKE || act == ACT_MKDIR)
 		missing_take_back(call);
 	if (strlen(name) <= ATLOCK_COMPONENT_MAX)
 		return permit(call, call->node, act == ACT_LOOK ? X_OK : W_OK | X_OK);
@@ -176,7 +176,7 @@ static void op_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t
 {
 	struct found found = { .dir = NODE_NO_DIR };
 	struct call call;
-	int err = ops_begin(&call, req, parent, name, ACT_MAKE);
+	int err = ops_begin(&call, req, parent, name, ACT_MKDIR);
 	const struct kind *kind = call.node->kind;
 
 	if (kind->mkdir == NULL)
@@ -189,7 +189,7 @@ static void op_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t
 static void op_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
 	struct call call;
-	int err = ops_begin(&call, req, parent, name, ACT_REMOVE);
+	int err = ops_begin(&call, req, parent, name, ACT_RMDIR);
 	const struct kind *kind = call.node->kind;
 
 	if (kind->rmdir == NULL)

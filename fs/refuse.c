@@ -4,12 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ticket.h"
 #include "tree.h"
 
 #define SHOWN 160 /* bytes of a path: the rest of the reason must fit, too */
 
 static const char *const done[ACTS] = {
-	[ACT_LOOK] = "looked at", [ACT_MAKE] = "made",     [ACT_REMOVE] = "removed",          [ACT_MOVE] = "moved",
+	[ACT_LOOK] = "looked at", [ACT_MAKE] = "made",     [ACT_MKDIR] = "made",
+	[ACT_REMOVE] = "removed", [ACT_RMDIR] = "removed", [ACT_MOVE] = "moved",
 	[ACT_CHANGE] = "changed", [ACT_WRITE] = "written", [ACT_FLOCK] = "locked with flock",
 };
 
@@ -108,4 +110,32 @@ int refuse_owner(struct call *call, const struct node *node, const struct stat *
 	path_show(node, NULL, path);
 	return call_refuse(call, -EPERM, ATLOCK_PERMISSION_DENIED, "%s belongs to uid %u: %s", path, st->st_uid,
 			   node->kind->hint);
+}
+
+/* Directories are no locks, whatever they are called. */
+int refuse_lock(const struct call *call, struct atlock_name *out)
+{
+	struct call look = *call; /* what cannot be parsed is no reason here */
+	const struct node *dir = call->name != NULL ? call->node : call->node->parent;
+	const char *name = call->name != NULL ? call->name : call->node->component;
+	uint64_t id;
+	int kind;
+
+	if (call->act == ACT_MKDIR || call->act == ACT_RMDIR || dir == NULL)
+		return 1;
+	if (call->node->kind == &kind_queue || call->node->kind == &kind_ticket)
+		return ticket_lock(&look, call->node->kind == &kind_queue ? call->node : dir, out) < 0;
+	kind = tree_kind(&look, dir, name, &id);
+	return kind == ATLOCK_PATH_LOCK ? tree_lock(&look, dir, name, out) < 0 : 1;
+}
+
+int refuse_subject(const struct call *call, char out[ATLOCK_PATH_MAX])
+{
+	const struct node *node = call->node;
+
+	if (!node->kind->secret)
+		return tree_show(node, call->name == NULL ? "" : call->name, out);
+	while (node->parent->parent != NULL)
+		node = node->parent;
+	return tree_show(node, "", out);
 }

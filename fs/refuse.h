@@ -20,4 +20,11 @@ int refuse_lacking(struct call *call, int err);
 int refuse_mode(struct call *call, const struct node *node, const struct stat *st);
 int refuse_owner(struct call *call, const struct node *node, const struct stat *st);
 
+/*
+ * What the call was about, for the log: the lock, 0, or 1 if it is none; and the path, of which only the tree is told if names
+ * in it may be passwords, 0 or a negative errno.
+ */
+int refuse_lock(const struct call *call, struct atlock_name *out);
+int refuse_subject(const struct call *call, char out[ATLOCK_PATH_MAX]);
+
 #endif

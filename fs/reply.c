@@ -27,10 +27,17 @@ void call_begin(struct call *call, fuse_req_t req, struct node *node, const char
 static void tell_log(struct call *call)
 {
 	struct atlock_why why = call->why;
+	char subject[ATLOCK_PATH_MAX] = "";
 	struct atlock_caller caller;
+	struct atlock_name name;
+	bool locks;
 
-	if (!why.noted && caller_user(call, &caller) == 0)
-		atlock_refused(call->al, &caller, &why);
+	if (why.noted || caller_user(call, &caller) < 0)
+		return;
+	locks = call->node != NULL && refuse_lock(call, &name) == 0;
+	if (call->node != NULL && !locks && refuse_subject(call, subject) < 0)
+		subject[0] = '\0';
+	atlock_refused(call->al, &caller, locks ? &name : NULL, subject, &why);
 }
 
 void call_fail(struct call *call, int err)

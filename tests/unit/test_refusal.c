@@ -22,9 +22,9 @@ static int log_add(void *arg, const struct atlock_event *event)
 	struct stage *s = arg;
 	size_t used = strlen(log_text);
 
-	(void)snprintf(log_text + used, sizeof(log_text) - used, "%s(%s) %s %s@%s by %s: %s, %ju skipped\n",
-		       atlock_event_name(event->type), atlock_code_name(event->code), event->lock, event->owner,
-		       event->who, event->actor, event->new, (uintmax_t)event->skipped);
+	(void)snprintf(log_text + used, sizeof(log_text) - used, "%s(%s) %s%s %s@%s by %s: %s, %ju skipped\n",
+		       atlock_event_name(event->type), atlock_code_name(event->code), event->lock, event->old,
+		       event->owner, event->who, event->actor, event->new, (uintmax_t)event->skipped);
 	s->seen = event->seq;
 	return 0;
 }
@@ -145,15 +145,46 @@ static void refusals_decided_elsewhere_are_written_once(void **state)
 	struct atlock_caller bob = stage_caller("bob@2");
 	struct atlock_why why = { .code = ATLOCK_PERMISSION_DENIED, .text = "no" };
 
-	atlock_refused(s->al, &bob, &why);
-	atlock_refused(s->al, &bob, &why);
+	atlock_refused(s->al, &bob, NULL, NULL, &why);
+	atlock_refused(s->al, &bob, NULL, NULL, &why);
 	why = (struct atlock_why){ .code = ATLOCK_OK };
-	atlock_refused(s->al, &bob, &why);
-	atlock_refused(NULL, &bob, &why);
-	atlock_refused(s->al, NULL, &why);
+	atlock_refused(s->al, &bob, NULL, NULL, &why);
+	atlock_refused(NULL, &bob, NULL, NULL, &why);
+	atlock_refused(s->al, NULL, NULL, NULL, &why);
 	assert_int_equal(atlock_run_refused(s->al), 1);
 	log_is(s, "refused(PERMISSION_DENIED)  bob@ by bob: , 0 skipped\n");
 	assert_int_equal(atlock_run_refused(NULL), -EINVAL);
+}
+
+static int line_seen(void *arg, const struct atlock_event *event)
+{
+	(void)snprintf(arg, 1024, "%.*s", (int)event->line_len, event->line);
+	return 0;
+}
+
+/* A lock by its path; something else as the subject, of which the end is kept. */
+static void refusals_decided_elsewhere_say_about_what(void **state)
+{
+	struct stage *s = *state;
+	struct atlock_caller bob = stage_caller("bob@2");
+	struct atlock_name name;
+	char line[1024] = "";
+	char path[301];
+
+	(void)snprintf(path, sizeof(path), "%0300d", 7);
+	assert_int_equal(atlock_name_parse(LOCK "@x", &name, NULL), 0);
+	atlock_refused(s->al, &bob, &name, "not told", &(struct atlock_why){ .code = ATLOCK_INVALID_REQUEST });
+	atlock_refused(s->al, &bob, NULL, "config/max_ttl", &(struct atlock_why){ .code = ATLOCK_PERMISSION_DENIED });
+	atlock_refused(s->al, &bob, NULL, path, &(struct atlock_why){ .code = ATLOCK_PERMISSION_DENIED });
+	assert_int_equal(atlock_run_refused(s->al), 3);
+	assert_int_equal(atlock_events(s->al, s->seen + 1, line_seen, line), 0);
+	assert_non_null(strstr(line, "\"subject\":\"000"));
+	(void)snprintf(line, sizeof(line),
+		       "refused(INVALID_REQUEST) global/a bob@ by bob: , 0 skipped\n"
+		       "refused(PERMISSION_DENIED) config/max_ttl bob@ by bob: , 0 skipped\n"
+		       "refused(PERMISSION_DENIED) %0255d bob@ by bob: , 0 skipped\n",
+		       7);
+	log_is(s, line);
 }
 
 /* The manager's own thread writes them, and what is left at the end. */
@@ -176,6 +207,7 @@ int main(void)
 		STAGED(refusals_that_could_not_be_written_are_counted),
 		STAGED(what_is_no_refusal_is_not_written),
 		STAGED(refusals_decided_elsewhere_are_written_once),
+		STAGED(refusals_decided_elsewhere_say_about_what),
 		STAGED_LIVE(refusals_are_written_by_themselves),
 	};
 
