@@ -147,6 +147,6 @@ int limit_rate(struct atlock *al, const struct atlock_caller *caller, struct atl
 		return 0;
 	return why_set(why, -EAGAIN, ATLOCK_RATE_LIMIT,
 		       "%s has made %" PRId64
-		       " calls in a second, as many as one user may (option rate_limit): slow down",
-		       caller->owner, limit);
+		       " call%s in a second, as many as one user may (option rate_limit): slow down",
+		       caller->owner, limit, limit == 1 ? "" : "s");
 }

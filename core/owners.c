@@ -158,9 +158,10 @@ int atlock_refer(struct atlock *al, const struct atlock_owners_path *path, const
 	struct op op;
 	int rc = call_begin(&op, al, path, caller, &call, why);
 
-	if (rc == 0)
-		rc = limit_rate(al, caller, why);
-	return rc < 0 ? rc : op_run(&op, refer_in_txn);
+	if (rc < 0)
+		return rc;
+	rc = limit_rate(al, caller, why);
+	return rc < 0 ? metrics_refused(al, METRICS_OWNERS, rc, why) : op_run(&op, refer_in_txn);
 }
 
 /* --- Removing --- */

@@ -6,6 +6,7 @@
 
 #include "bound.h"
 #include "event.h"
+#include "limit.h"
 #include "rules.h"
 #include "seal.h"
 #include "why.h"
@@ -46,6 +47,7 @@ struct pull_op {
 	size_t released;
 	struct record_pull record; /* as it will be */
 	bool known;                /* it has a record already */
+	bool removes;              /* which is not limited */
 };
 
 static int pull_event(struct op *op, enum atlock_event_type type, const struct atlock_pull_name *pull, const char *part,
@@ -261,6 +263,8 @@ static int pull_run(struct atlock *al, const struct atlock_caller *caller, struc
 	if (al == NULL || pull_check(change->pull) < 0)
 		return why_set(why, -EINVAL, ATLOCK_INVALID_REQUEST, "no pull request given");
 	rc = rules_caller(caller, why);
+	if (rc == 0 && !change->removes)
+		rc = limit_rate(al, caller, why);
 	if (rc < 0)
 		return metrics_refused(al, METRICS_PULLS, rc, why);
 	op_init(&op, al, caller, why);
@@ -289,7 +293,7 @@ int atlock_pull_write(struct atlock *al, const struct atlock_caller *caller, con
 int atlock_pull_clear(struct atlock *al, const struct atlock_caller *caller, const struct atlock_pull_name *pull,
 		      enum atlock_pull_text what, struct atlock_why *why)
 {
-	struct pull_op change = { .pull = pull, .what = what };
+	struct pull_op change = { .pull = pull, .what = what, .removes = true };
 
 	if ((unsigned int)what >= ATLOCK_PULL_SUMMARY)
 		return why_set(why, -EPERM, ATLOCK_PERMISSION_DENIED, "a summary has nothing to forget");
@@ -319,7 +323,7 @@ int atlock_project_set(struct atlock *al, const struct atlock_caller *caller, co
 int atlock_project_drop(struct atlock *al, const struct atlock_caller *caller, const struct atlock_pull_name *pull,
 			const struct atlock_name *project, struct atlock_why *why)
 {
-	struct pull_op change = { .pull = pull };
+	struct pull_op change = { .pull = pull, .removes = true };
 	int rc = project_check(pull, project, &change.project, why);
 
 	return rc < 0 ? rc : pull_run(al, caller, &change, drop_in_txn, why);
@@ -328,7 +332,7 @@ int atlock_project_drop(struct atlock *al, const struct atlock_caller *caller, c
 int atlock_pull_close(struct atlock *al, const struct atlock_caller *caller, const struct atlock_pull_name *pull,
 		      size_t *released, struct atlock_why *why)
 {
-	struct pull_op change = { .pull = pull };
+	struct pull_op change = { .pull = pull, .removes = true };
 	int rc = pull_run(al, caller, &change, close_in_txn, why);
 
 	if (rc >= 0 && released != NULL)

@@ -8,6 +8,7 @@
 #include "event.h"
 #include "grant.h"
 #include "holder.h"
+#include "limit.h"
 #include "rules.h"
 #include "why.h"
 
@@ -18,6 +19,7 @@ struct shared_call {
 	int status;                     /* to write; -1: what it counts as now */
 	const struct atlock_caller *to; /* whom to give the app to, or NULL */
 	bool exclusive;
+	bool removes; /* which is not limited */
 };
 
 static const char *const statuses[] = {
@@ -80,6 +82,8 @@ static int call_run(struct atlock *al, const struct atlock_caller *caller, const
 		rc = atlock_component_check(resource, why);
 	if (rc == 0 && app != NULL)
 		rc = atlock_app_check(app, why);
+	if (rc == 0 && !call->removes)
+		rc = limit_rate(al, caller, why);
 	if (rc < 0)
 		return metrics_refused(al, METRICS_SHARED, rc, why);
 	call->resource = slice_of(resource);
@@ -186,7 +190,7 @@ static int remove_in_txn(struct op *op)
 int atlock_shared_remove(struct atlock *al, const char *resource, const struct atlock_caller *caller,
 			 struct atlock_why *why)
 {
-	struct shared_call call = { .status = -1 };
+	struct shared_call call = { .status = -1, .removes = true };
 
 	return call_run(al, caller, resource, NULL, &call, remove_in_txn, why);
 }
@@ -350,7 +354,7 @@ static int app_remove_in_txn(struct op *op)
 int atlock_app_remove(struct atlock *al, const char *resource, const char *app, const struct atlock_caller *caller,
 		      struct atlock_why *why)
 {
-	struct shared_call call = { .status = -1 };
+	struct shared_call call = { .status = -1, .removes = true };
 
 	return call_run(al, caller, resource, app != NULL ? app : "", &call, app_remove_in_txn, why);
 }

@@ -6,6 +6,7 @@
 #include "event.h"
 #include "expect.h"
 #include "grant.h"
+#include "limit.h"
 #include "name.h"
 #include "park.h"
 #include "rules.h"
@@ -90,7 +91,11 @@ static int place_run(struct atlock *al, const struct atlock_request *req, enum m
 	int rc;
 
 	rc = rules_begin(&op, al, req, call, &place, why);
-	return rc < 0 ? rc : op_run(&op, fn);
+	if (rc < 0)
+		return rc;
+	/* Leaving is not limited. */
+	rc = call == METRICS_CANCEL ? 0 : limit_rate(al, req->caller, why);
+	return rc < 0 ? metrics_refused(al, call, rc, why) : op_run(&op, fn);
 }
 
 int atlock_cancel(struct atlock *al, const struct atlock_request *req, uint64_t ticket, struct atlock_why *why)

@@ -60,3 +60,29 @@ expect_ok as_user atlt2 touch "$MNT/custom/other@r"
 for i in 1 2 3 4 5 6 7 8 9; do expect_ok touch "$MNT/custom/root$i@r"; done
 expect_ok as_user atlt1 rm -f "$MNT"/custom/r{1,2,3,4,5,6,7,8,9}@r
 expect_equal "$(ls "$MNT/custom" | grep -c '^r[1-9]$' || true)" 0
+
+# Not only locks. Each of these is done again and again by one user until it is too much.
+echo 1 >"$c/rate_limit"
+until_refused() {
+	as_user atlt1 bash -c 'cd "$1"; for i in $(seq 300); do eval "$2" 2>"$3" || exit 0; done; exit 1' - "$MNT" "$1" "$T/said" || fail "never refused: $1"
+	grep -q 'Resource temporarily unavailable' "$T/said" || fail "$1: $(cat "$T/said")"
+	why_has 'RATE_LIMIT: atlt1 has made 1 call in a second.*rate_limit'
+}
+: >"$T/said" && chmod 666 "$T/said"
+expect_ok mkdir "$MNT/shared/db"
+echo UP >"$MNT/shared/db/apps/web"
+expect_ok chown atlt1 "$MNT/shared/db/apps/web"
+expect_ok touch "$MNT/global/busy@r" "$MNT/queue/global/busy/low@r"
+until_refused 'mkdir shared/r$i'
+until_refused 'echo UP > shared/db/apps/web'
+until_refused 'touch shared/db/apps/web'
+until_refused 'echo planned > pulls/github.com/a/b/-/1/projects/vpc/-/default'
+until_refused 'echo abc$i > pulls/github.com/a/b/-/1/head'
+until_refused 'touch owners/github.com/a/b$i/-/applications/web'
+echo 0 >"$c/rate_limit"
+expect_ok as_user atlt1 touch "$MNT/queue/global/busy/low@w"
+echo 1 >"$c/rate_limit"
+until_refused 'mv queue/global/busy/low@w queue/global/busy/high@w && mv queue/global/busy/high@w queue/global/busy/low@w'
+# What removes goes on.
+expect_ok as_user atlt1 rm -f "$MNT/shared/db/apps/web"
+expect_ok as_user atlt1 bash -c 'cd "$1"; rmdir shared/r*; rm queue/global/busy/*@w; rmdir pulls/github.com/a/b/-/1' - "$MNT"

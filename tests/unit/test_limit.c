@@ -117,6 +117,49 @@ static void calls_above_the_rate_are_refused_until_time_passes(void **state)
 	refused(s, stage_acquire(s, "global/y", "bob@1", 0), -EAGAIN, ATLOCK_RATE_LIMIT, "rate_limit");
 }
 
+static void shared_resources_pulls_and_priorities_are_under_the_rate_too(void **state)
+{
+	struct stage *s = *state;
+	struct atlock_caller bob = stage_caller("bob@1");
+	struct atlock_caller root = stage_caller("root@1");
+	struct atlock_pull_name pull;
+	struct atlock_name project;
+	uint64_t ticket;
+
+	assert_int_equal(atlock_pull_parse("pulls/h/a/b/-/1", &pull, NULL), 0);
+	assert_int_equal(atlock_project_parse(&pull, "d/-/w", &project, NULL), 0);
+	assert_int_equal(stage_acquire(s, "global/a", "alice@1", 0), 0);
+	assert_int_equal(stage_enqueue(s, "global/a", "bob@1", ATLOCK_LOW, &ticket), 0);
+	/* One after the other, as many as there may be. */
+	stage_configure(s, "rate_limit", "6");
+	assert_int_equal(atlock_shared_make(s->al, "db", &bob, &s->why), 0);
+	assert_int_equal(atlock_app_add(s->al, "db", "web", &bob, false, &s->why), 0);
+	assert_int_equal(atlock_app_write(s->al, "db", "web", &bob, "UP", 2, &s->why), 0);
+	assert_int_equal(atlock_project_set(s->al, &bob, &pull, &project, "planned", 7, &s->why), 0);
+	assert_int_equal(atlock_pull_write(s->al, &bob, &pull, ATLOCK_PULL_META, "k=v\n", 4, false, &s->why), 0);
+	struct atlock_request *req = stage_ask(s, "global/a", "bob@1");
+	req->priority = ATLOCK_HIGH;
+	assert_int_equal(atlock_reprioritise(s->al, req, ticket, &s->why), 0);
+	refused(s, atlock_shared_make(s->al, "db2", &bob, &s->why), -EAGAIN, ATLOCK_RATE_LIMIT, "rate_limit");
+	refused(s, atlock_app_add(s->al, "db", "api", &bob, false, &s->why), -EAGAIN, ATLOCK_RATE_LIMIT, "rate_limit");
+	refused(s, atlock_app_write(s->al, "db", "web", &bob, "DOWN", 4, &s->why), -EAGAIN, ATLOCK_RATE_LIMIT,
+		"6 calls");
+	refused(s, atlock_project_set(s->al, &bob, &pull, &project, "applied", 7, &s->why), -EAGAIN, ATLOCK_RATE_LIMIT,
+		"bob");
+	refused(s, atlock_pull_write(s->al, &bob, &pull, ATLOCK_PULL_META, "k=w\n", 4, false, &s->why), -EAGAIN,
+		ATLOCK_RATE_LIMIT, "rate_limit");
+	req = stage_ask(s, "global/a", "bob@1");
+	req->priority = ATLOCK_LOW;
+	refused(s, atlock_reprioritise(s->al, req, ticket, &s->why), -EAGAIN, ATLOCK_RATE_LIMIT, "rate_limit");
+	assert_int_equal(atlock_app_write(s->al, "db", "web", &root, "DOWN", 4, &s->why), 0);
+	/* What removes is free. */
+	assert_int_equal(atlock_app_remove(s->al, "db", "web", &bob, &s->why), 0);
+	assert_int_equal(atlock_shared_remove(s->al, "db", &bob, &s->why), 0);
+	assert_int_equal(atlock_project_drop(s->al, &bob, &pull, &project, &s->why), 0);
+	assert_int_equal(atlock_pull_clear(s->al, &bob, &pull, ATLOCK_PULL_META, &s->why), 0);
+	assert_int_equal(atlock_pull_close(s->al, &bob, &pull, NULL, &s->why), 0);
+}
+
 static void directories_are_counted(void **state)
 {
 	struct stage *s = *state;
@@ -145,6 +188,7 @@ int main(void)
 		STAGED(lock_is_not_given_to_who_has_enough),
 		STAGED(waits_of_a_user_are_counted),
 		STAGED(calls_above_the_rate_are_refused_until_time_passes),
+		STAGED(shared_resources_pulls_and_priorities_are_under_the_rate_too),
 		STAGED(directories_are_counted),
 	};
 
