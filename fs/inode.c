@@ -6,7 +6,7 @@
 
 #define BUCKETS_MIN 1024
 
-LIST_HEAD(bucket, node);
+SLIST_HEAD(bucket, node);
 
 struct inodes {
 	pthread_mutex_t mutex;
@@ -56,8 +56,8 @@ void inodes_free(struct inodes *inodes)
 	for (size_t i = 0; inodes->buckets != NULL && i <= inodes->mask; i++) {
 		struct node *node;
 
-		while ((node = LIST_FIRST(&inodes->buckets[i])) != NULL) {
-			LIST_REMOVE(node, link);
+		while ((node = SLIST_FIRST(&inodes->buckets[i])) != NULL) {
+			SLIST_REMOVE_HEAD(&inodes->buckets[i], link);
 			free(node);
 		}
 	}
@@ -101,9 +101,9 @@ static void buckets_grow(struct inodes *inodes)
 	for (size_t i = 0; i <= inodes->mask; i++) {
 		struct node *node;
 
-		while ((node = LIST_FIRST(&inodes->buckets[i])) != NULL) {
-			LIST_REMOVE(node, link);
-			LIST_INSERT_HEAD(&bigger[node->ino & (size - 1)], node, link);
+		while ((node = SLIST_FIRST(&inodes->buckets[i])) != NULL) {
+			SLIST_REMOVE_HEAD(&inodes->buckets[i], link);
+			SLIST_INSERT_HEAD(&bigger[node->ino & (size - 1)], node, link);
 		}
 	}
 	free(inodes->buckets);
@@ -118,7 +118,7 @@ static struct node *node_seek(struct inodes *inodes, const struct node *parent, 
 	uint64_t ino = node_ino(parent, component);
 	struct node *node;
 
-	LIST_FOREACH(node, &inodes->buckets[ino & inodes->mask], link)
+	SLIST_FOREACH(node, &inodes->buckets[ino & inodes->mask], link)
 		if (node->ino == ino && node->parent == parent && node->hashed &&
 		    strcmp(node->component, component) == 0 &&
 		    (kind == NULL || (node->kind == kind && node->dir == dir)))
@@ -137,10 +137,10 @@ struct node *node_intern(struct inodes *inodes, struct node *parent, const char 
 		node = node_new(parent, component, kind, dir);
 		if (node == NULL)
 			goto done;
-		if (inodes->count++ > inodes->mask)
+		if (inodes->count++ / 2 > inodes->mask)
 			buckets_grow(inodes);
 		node->hashed = true;
-		LIST_INSERT_HEAD(&inodes->buckets[node->ino & inodes->mask], node, link);
+		SLIST_INSERT_HEAD(&inodes->buckets[node->ino & inodes->mask], node, link);
 		parent->children++;
 	}
 	node->lookups++;
@@ -164,7 +164,7 @@ static void node_prune(struct inodes *inodes, struct node *node)
 
 	while (node->parent != NULL && node->lookups == 0 && node->children == 0) {
 		parent = node->parent;
-		LIST_REMOVE(node, link);
+		SLIST_REMOVE(&inodes->buckets[node->ino & inodes->mask], node, node, link);
 		inodes->count--;
 		free(node);
 		parent->children--;

@@ -23,7 +23,7 @@ struct node {
 	const struct kind *kind;
 	uint64_t dir; /* the directory of custom/ that it is or mirrors; NODE_NO_DIR elsewhere */
 	uint64_t ino;
-	LIST_ENTRY(node) link; /* inodes' mutex, as the next three */
+	SLIST_ENTRY(node) link; /* inodes' mutex, as the next three */
 	uint64_t lookups;
 	uint32_t children;
 	bool hashed;
