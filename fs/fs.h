@@ -6,8 +6,8 @@
  * answer comes later from park.c.
  *
  * Threads. Requests run on libfuse's workers, several at once. Each table (inodes, handles, parks, whys, cache) has a mutex
- * of its own, taken last and for a few instructions only; no call of the manager is made under one. A handle's mutex is the
- * exception: it orders reads and writes of one open file and is held across the manager's call.
+ * of its own, taken last and for a few instructions only; no call of the manager is made under one. That of an open
+ * file's content is the exception: it orders reads and writes of one open file and is held across the manager's call.
  */
 #ifndef FS_H
 #define FS_H

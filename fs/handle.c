@@ -20,15 +20,23 @@ struct handles *handles_new(void)
 	return handles;
 }
 
+static void content_free(struct content *content)
+{
+	if (content == NULL)
+		return;
+	pthread_mutex_destroy(&content->mutex);
+	free(content->caller);
+	free(content->text);
+	free(content->tail);
+	free(content->cursor);
+	listing_free(content->listing);
+	free(content);
+}
+
 static void handle_free(struct handle *handle)
 {
-	pthread_mutex_destroy(&handle->mutex);
-	free(handle->caller);
-	free(handle->flock);
-	free(handle->text);
-	free(handle->tail);
-	free(handle->cursor);
-	listing_free(handle->listing);
+	content_free(atomic_load(&handle->content));
+	free(atomic_load(&handle->flocked));
 	free(handle);
 }
 
@@ -45,20 +53,18 @@ void handles_free(struct handles *handles)
 	free(handles);
 }
 
-struct handle *handle_new(struct handles *handles, int flags)
+struct handle *handle_new(struct fs *fs, int flags)
 {
 	struct handle *handle = calloc(1, sizeof(*handle));
 
 	if (handle == NULL)
 		return NULL;
 	atomic_init(&handle->holds, 1);
-	pthread_mutex_init(&handle->mutex, NULL);
-	handle->handles = handles;
+	handle->fs = fs;
 	handle->flags = flags;
-	handle->replace = (flags & O_TRUNC) != 0;
-	pthread_mutex_lock(&handles->mutex);
-	LIST_INSERT_HEAD(&handles->list, handle, link);
-	pthread_mutex_unlock(&handles->mutex);
+	pthread_mutex_lock(&fs->handles->mutex);
+	LIST_INSERT_HEAD(&fs->handles->list, handle, link);
+	pthread_mutex_unlock(&fs->handles->mutex);
 	return handle;
 }
 
@@ -72,9 +78,9 @@ void handle_drop(struct handle *handle)
 {
 	if (handle == NULL || atomic_fetch_sub(&handle->holds, 1) > 1)
 		return;
-	pthread_mutex_lock(&handle->handles->mutex);
+	pthread_mutex_lock(&handle->fs->handles->mutex);
 	LIST_REMOVE(handle, link);
-	pthread_mutex_unlock(&handle->handles->mutex);
+	pthread_mutex_unlock(&handle->fs->handles->mutex);
 	handle_free(handle);
 }
 
@@ -83,11 +89,46 @@ bool handle_writes(const struct handle *handle)
 	return (handle->flags & O_ACCMODE) != O_RDONLY;
 }
 
+/* Two requests of one open file may both be the first: one of them makes it. */
+struct content *handle_content(struct handle *handle)
+{
+	struct content *content = atomic_load(&handle->content);
+	struct content *made = content != NULL ? NULL : calloc(1, sizeof(*made));
+
+	if (made == NULL)
+		return content;
+	pthread_mutex_init(&made->mutex, NULL);
+	made->replace = (handle->flags & O_TRUNC) != 0;
+	if (atomic_compare_exchange_strong(&handle->content, &content, made))
+		return made;
+	content_free(made);
+	return content;
+}
+
+struct content *handle_lock(struct handle *handle)
+{
+	struct content *content = handle_content(handle);
+
+	if (content != NULL)
+		pthread_mutex_lock(&content->mutex);
+	return content;
+}
+
 int handle_remember(struct handle *handle, const struct atlock_caller *caller)
 {
-	handle->caller = malloc(sizeof(*caller));
-	if (handle->caller == NULL)
+	struct content *content = handle_content(handle);
+
+	if (content != NULL)
+		content->caller = malloc(sizeof(*caller));
+	if (content == NULL || content->caller == NULL)
 		return -ENOMEM;
-	*handle->caller = *caller;
+	*content->caller = *caller;
 	return 0;
+}
+
+const struct atlock_caller *handle_caller(const struct handle *handle)
+{
+	const struct content *content = handle == NULL ? NULL : atomic_load(&handle->content);
+
+	return content == NULL ? NULL : content->caller;
 }

@@ -5,6 +5,9 @@
  * One handle is one open file description: dup and fork share it, and it ends with the last descriptor. As soon as a
  * request is answered the kernel may close the file on another thread, so a request that touches the handle after its reply
  * holds it.
+ *
+ * Thousands may wait for locks, each in its first read of an open file. So a handle is small, and its content is made by
+ * the first call that needs it.
  */
 #ifndef HANDLE_H
 #define HANDLE_H
@@ -16,30 +19,35 @@
 
 #include "fs.h"
 
+struct content;
+struct flocked;
 struct handles;
 struct listing;
 
 struct handle {
 	LIST_ENTRY(handle) link; /* handles' mutex */
-	struct handles *handles;
+	struct fs *fs;
 	atomic_uint holds;
-	int flags;             /* of open(2) */
-	pthread_mutex_t mutex; /* orders reads and writes of this open file */
-	uint64_t token;        /* the lock's when it was opened; 0: it was free */
+	int flags;                         /* of open(2) */
+	_Atomic uint64_t token;            /* the lock's when it was opened; 0: it was free */
+	_Atomic(struct content *) content; /* NULL: nobody needed it yet */
+	_Atomic(struct flocked *) flocked; /* lock_flock.c's, once flock(2) was called; freed with free() */
+};
+
+struct content {
 	struct atlock_caller
-		*caller;             /* who opened it for writing: a descriptor keeps its rights when it is passed on */
-	struct atlock_caller *flock; /* mutex; the holder that flock(2) on it is, once it was asked for */
-	uint64_t flock_token;        /* mutex; of its grant while it holds the lock; else 0 */
-	char *text;                  /* mutex; what reads serve */
-	size_t len;
-	size_t pos; /* mutex; how far a file without offsets was read */
-	char *tail; /* mutex; see write.h */
-	size_t tail_len;
-	bool tail_applied;
-	int refused;             /* mutex; what came of a text whose writer has only heard of its first pieces */
-	bool replace;            /* mutex; truncated: the next write replaces instead of merging */
-	void *cursor;            /* mutex; the kind's own; freed with free() */
+		*caller;         /* who opened it for writing: a descriptor keeps its rights when it is passed on */
 	struct listing *listing; /* of a directory */
+	pthread_mutex_t mutex;   /* orders reads and writes of this open file, and protects what follows */
+	char *text;              /* what reads serve */
+	size_t len;
+	size_t pos; /* how far a file without offsets was read */
+	char *tail; /* see lock_write.c */
+	size_t tail_len;
+	void *cursor; /* the kind's own; freed with free() */
+	int refused;  /* what came of a text whose writer has only heard of its first pieces */
+	bool tail_applied;
+	bool replace; /* truncated: the next write replaces instead of merging */
 };
 
 /* All handles of a mount. Files that are open when the mount ends are never closed: what is left then is freed with it. */
@@ -47,7 +55,7 @@ struct handles *handles_new(void);
 void handles_free(struct handles *handles);
 
 /* A new one is held once. NULL without memory. */
-struct handle *handle_new(struct handles *handles, int flags);
+struct handle *handle_new(struct fs *fs, int flags);
 struct handle *handle_hold(struct handle *handle);
 
 /* Ends with the last hold. NULL is allowed. */
@@ -60,7 +68,16 @@ static inline struct handle *handle_of(const struct fuse_file_info *fi)
 
 bool handle_writes(const struct handle *handle);
 
-/* Keeps a copy of the caller. 0 or -ENOMEM. */
+/* Its content; NULL without memory. */
+struct content *handle_content(struct handle *handle);
+
+/* The same with its mutex taken, to be unlocked by the caller. */
+struct content *handle_lock(struct handle *handle);
+
+/* Keeps a copy of the caller, before the file is open. 0 or -ENOMEM. */
 int handle_remember(struct handle *handle, const struct atlock_caller *caller);
+
+/* Who that was; NULL if nobody. `handle` may be NULL. */
+const struct atlock_caller *handle_caller(const struct handle *handle);
 
 #endif

@@ -71,9 +71,11 @@ static int app_text(struct call *call, struct node *node, struct handle *handle,
 
 static int app_write(struct call *call, struct node *node, struct handle *handle, const char *data, size_t len)
 {
-	if (handle->caller == NULL)
+	const struct atlock_caller *caller = handle_caller(handle);
+
+	if (caller == NULL)
 		return -EBADF;
-	return atlock_app_write(call->al, app_resource(node), node->component, handle->caller, data, len, &call->why);
+	return atlock_app_write(call->al, app_resource(node), node->component, caller, data, len, &call->why);
 }
 
 /* `chown service app` by an administrator, who registers apps for others. */
@@ -95,11 +97,12 @@ static int app_give(struct call *call, struct node *node, const struct atlock_ca
 /* touch(1) says again what the file reads. Truncating alone says nothing: `> f` is followed by the word. */
 static int app_set(struct call *call, struct node *node, struct handle *handle, const struct stat *want, int which)
 {
+	const struct atlock_caller *opener = handle_caller(handle);
 	struct atlock_caller caller;
 	int err = 0;
 
-	if (handle != NULL && handle->caller != NULL)
-		caller = *handle->caller;
+	if (opener != NULL)
+		caller = *opener;
 	else
 		err = caller_user(call, &caller);
 	if (err == 0 && (which & FUSE_SET_ATTR_MODE))

@@ -75,9 +75,10 @@ static int option_text(struct call *call, struct node *node, struct handle *hand
 
 static int option_write(struct call *call, struct node *node, struct handle *handle, const char *data, size_t len)
 {
+	const struct atlock_caller *caller = handle_caller(handle);
 	char value[OPTION_TEXT];
 
-	if (handle->caller == NULL)
+	if (caller == NULL)
 		return -EBADF;
 	if (len > 0 && data[len - 1] == '\n')
 		len--;
@@ -86,17 +87,18 @@ static int option_write(struct call *call, struct node *node, struct handle *han
 				   node->component);
 	memcpy(value, data, len);
 	value[len] = '\0';
-	return atlock_configure(call->al, handle->caller, node->component, value, &call->why);
+	return atlock_configure(call->al, caller, node->component, value, &call->why);
 }
 
 /* Truncating says nothing yet: `> f` is followed by the value. */
 static int option_set(struct call *call, struct node *node, struct handle *handle, const struct stat *want, int which)
 {
+	const struct atlock_caller *opener = handle_caller(handle);
 	struct atlock_caller caller;
 	int err = 0;
 
-	if (handle != NULL && handle->caller != NULL)
-		caller = *handle->caller;
+	if (opener != NULL)
+		caller = *opener;
 	else
 		err = caller_user(call, &caller);
 	if (err == 0)

@@ -15,7 +15,7 @@
 
 #define PAGE_LOCKS 2048
 
-/* How far a handle was read: `handle->text` is the current page and begins at this offset of the file. */
+/* How far a handle was read: `text` is the current page and begins at this offset of the file. */
 struct cursor {
 	size_t begins;
 	struct atlock_query query;
@@ -87,7 +87,7 @@ static int page_queue(void *arg, const struct atlock_name *name, uint64_t waiter
 }
 
 /* Makes the page after the current one. */
-static int page_next(struct call *call, struct handle *handle, struct cursor *cursor)
+static int page_next(struct call *call, struct content *content, struct cursor *cursor)
 {
 	struct page page = { .call = call, .al = call->al };
 	char *text = NULL;
@@ -112,45 +112,47 @@ static int page_next(struct call *call, struct handle *handle, struct cursor *cu
 		free(text);
 		return err;
 	}
-	cursor->begins += handle->len;
-	free(handle->text);
-	handle->text = text;
-	handle->len = len;
+	cursor->begins += content->len;
+	free(content->text);
+	content->text = text;
+	content->len = len;
 	return 0;
 }
 
 /* Starts over at offset 0 and when somebody seeks back. */
-static int cursor_reset(struct handle *handle)
+static int cursor_reset(struct content *content)
 {
-	free(handle->cursor);
-	free(handle->text);
-	handle->text = NULL;
-	handle->len = 0;
-	handle->cursor = calloc(1, sizeof(struct cursor));
-	return handle->cursor == NULL ? -ENOMEM : 0;
+	free(content->cursor);
+	free(content->text);
+	content->text = NULL;
+	content->len = 0;
+	content->cursor = calloc(1, sizeof(struct cursor));
+	return content->cursor == NULL ? -ENOMEM : 0;
 }
 
 static int jsonl_read(struct call *call, struct node *node, struct handle *handle, size_t size, off_t off)
 {
+	struct content *content = handle_lock(handle);
 	size_t at = (size_t)off;
 	struct cursor *cursor;
 	int err = 0;
 
 	(void)node;
-	pthread_mutex_lock(&handle->mutex);
-	cursor = handle->cursor;
+	if (content == NULL)
+		return -ENOMEM;
+	cursor = content->cursor;
 	if (at == 0 || cursor == NULL || at < cursor->begins)
-		err = cursor_reset(handle);
-	cursor = handle->cursor;
-	while (err == 0 && at >= cursor->begins + handle->len && cursor->at != PAGES_END)
-		err = page_next(call, handle, cursor);
+		err = cursor_reset(content);
+	cursor = content->cursor;
+	while (err == 0 && at >= cursor->begins + content->len && cursor->at != PAGES_END)
+		err = page_next(call, content, cursor);
 	if (err == 0) {
 		size_t skip = at - cursor->begins;
-		size_t left = skip < handle->len ? handle->len - skip : 0;
+		size_t left = skip < content->len ? content->len - skip : 0;
 
-		fuse_reply_buf(call->req, left == 0 ? NULL : handle->text + skip, size < left ? size : left);
+		fuse_reply_buf(call->req, left == 0 ? NULL : content->text + skip, size < left ? size : left);
 	}
-	pthread_mutex_unlock(&handle->mutex);
+	pthread_mutex_unlock(&content->mutex);
 	return err;
 }
 

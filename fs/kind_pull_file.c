@@ -85,32 +85,32 @@ static int file_text(struct call *call, struct node *node, struct handle *handle
 	return err < 0 ? err : atlock_pull_read(call->al, &pull, file_of(node->component), text, len, &call->why);
 }
 
-static int file_apply(struct call *call, struct node *node, struct handle *handle, const char *text, size_t len)
+static int file_apply(struct call *call, struct node *node, struct content *content, const char *text, size_t len)
 {
 	struct atlock_pull_name pull;
 	int err = pull_of(call, node, &pull);
 
 	if (err < 0)
 		return err;
-	if (handle->caller == NULL)
+	if (content->caller == NULL)
 		return -EBADF;
-	err = atlock_pull_write(call->al, handle->caller, &pull, file_of(node->component), text, len, handle->replace,
+	err = atlock_pull_write(call->al, content->caller, &pull, file_of(node->component), text, len, content->replace,
 				&call->why);
 	if (err == 0)
-		handle->replace = false;
+		content->replace = false;
 	return err;
 }
 
-/* Takes what waited out of the handle; refused or not, it is not tried again. */
-static int tail_apply(struct call *call, struct node *node, struct handle *handle)
+/* Takes what waited out of the open file; refused or not, it is not tried again. */
+static int tail_apply(struct call *call, struct node *node, struct content *content)
 {
-	char *text = handle->tail;
-	size_t len = handle->tail_len;
+	char *text = content->tail;
+	size_t len = content->tail_len;
 	int err;
 
-	handle->tail = NULL;
-	handle->tail_len = 0;
-	err = file_apply(call, node, handle, text, len);
+	content->tail = NULL;
+	content->tail_len = 0;
+	err = file_apply(call, node, content, text, len);
 	free(text);
 	return err;
 }
@@ -128,56 +128,61 @@ static bool write_goes_on(size_t len)
  * A write call of several pieces whose last one fails returns to its caller how far it came, without the error. That is for
  * his next call, which goes on with the rest, or for close(2).
  */
-static int refusal_take(struct call *call, struct handle *handle)
+static int refusal_take(struct call *call, struct content *content)
 {
-	int err = handle->refused;
+	int err = content->refused;
 
 	/* The reason was told with that piece. */
 	if (err < 0)
 		call_told(call);
-	handle->refused = 0;
+	content->refused = 0;
 	return err;
 }
 
 static int file_write(struct call *call, struct node *node, struct handle *handle, const char *data, size_t len)
 {
+	struct content *content;
 	char *text;
 	int err;
 
 	if (len == 0)
 		return 0;
-	pthread_mutex_lock(&handle->mutex);
-	err = refusal_take(call, handle);
+	content = handle_lock(handle);
+	if (content == NULL)
+		return -ENOMEM;
+	err = refusal_take(call, content);
 	if (err < 0)
 		goto done;
-	text = handle->tail_len + len > ATLOCK_PULL_BYTES ? NULL : realloc(handle->tail, handle->tail_len + len);
+	text = content->tail_len + len > ATLOCK_PULL_BYTES ? NULL : realloc(content->tail, content->tail_len + len);
 	if (text == NULL) {
 		err = call_refuse(call, -EDQUOT, ATLOCK_QUOTA, "at most %d bytes at once", ATLOCK_PULL_BYTES);
 	} else {
-		handle->tail = text;
-		memcpy(text + handle->tail_len, data, len);
-		handle->tail_len += len;
+		content->tail = text;
+		memcpy(text + content->tail_len, data, len);
+		content->tail_len += len;
 		if (!write_goes_on(len)) {
-			bool pieces = handle->tail_len > len;
+			bool pieces = content->tail_len > len;
 
-			err = tail_apply(call, node, handle);
-			handle->refused = pieces ? err : 0;
+			err = tail_apply(call, node, content);
+			content->refused = pieces ? err : 0;
 		}
 	}
 done:
-	pthread_mutex_unlock(&handle->mutex);
+	pthread_mutex_unlock(&content->mutex);
 	return err;
 }
 
 static int file_flush(struct call *call, struct node *node, struct handle *handle)
 {
+	struct content *content = handle_lock(handle);
 	int err;
 
-	pthread_mutex_lock(&handle->mutex);
-	err = refusal_take(call, handle);
-	if (err == 0 && handle->tail_len > 0)
-		err = tail_apply(call, node, handle);
-	pthread_mutex_unlock(&handle->mutex);
+	if (content == NULL)
+		return -ENOMEM;
+	err = refusal_take(call, content);
+	if (err == 0 && content->tail_len > 0)
+		err = tail_apply(call, node, content);
+	pthread_mutex_unlock(&content->mutex);
 	return err;
 }
 
@@ -187,8 +192,14 @@ static int file_set(struct call *call, struct node *node, struct handle *handle,
 	if ((which & (FUSE_SET_ATTR_MODE | FUSE_SET_ATTR_UID | FUSE_SET_ATTR_GID)) != 0)
 		return -EPERM;
 	if ((which & FUSE_SET_ATTR_SIZE) != 0 && want->st_size == 0) {
-		if (handle != NULL)
-			handle->replace = true;
+		if (handle != NULL) {
+			struct content *content = handle_lock(handle);
+
+			if (content == NULL)
+				return -ENOMEM;
+			content->replace = true;
+			pthread_mutex_unlock(&content->mutex);
+		}
 		return 0;
 	}
 	return call_refuse(call, -EINVAL, ATLOCK_INVALID_REQUEST, "%s changes when something is written into it",

@@ -181,15 +181,16 @@ static int project_read(struct call *call, struct node *node, struct handle *han
 
 static int project_write(struct call *call, struct node *node, struct handle *handle, const char *data, size_t len)
 {
+	const struct atlock_caller *caller = handle_caller(handle);
 	struct atlock_pull_name pull;
 	struct atlock_name project;
 	int err = project_find(call, node->parent, node->component, &pull, &project);
 
 	if (err != 0)
 		return err < 0 ? err : -EISDIR;
-	if (handle->caller == NULL)
+	if (caller == NULL)
 		return -EBADF;
-	return atlock_project_set(call->al, handle->caller, &pull, &project, data, len, &call->why);
+	return atlock_project_set(call->al, caller, &pull, &project, data, len, &call->why);
 }
 
 static int project_set(struct call *call, struct node *node, struct handle *handle, const struct stat *want, int which)

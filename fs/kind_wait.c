@@ -59,13 +59,13 @@ static int wait_set(struct call *call, struct node *node, struct handle *handle,
 }
 
 /* Gives the next part of what is there, as a pipe would: by how much was read, not by offset. */
-static int reply_text(struct call *call, struct handle *handle, size_t size)
+static int reply_text(struct call *call, struct content *content, size_t size)
 {
-	size_t left = handle->len - handle->pos;
+	size_t left = content->len - content->pos;
 	size_t n = size < left ? size : left;
-	int err = fuse_reply_buf(call->req, handle->text + handle->pos, n);
+	int err = fuse_reply_buf(call->req, content->text + content->pos, n);
 
-	handle->pos += n;
+	content->pos += n;
 	return err;
 }
 
@@ -73,6 +73,7 @@ static int reply_text(struct call *call, struct handle *handle, size_t size)
 static int answer_read(struct call *call, struct node *node, struct handle *handle, size_t size,
 		       const struct atlock_grant *grant)
 {
+	struct content *content = NULL;
 	struct atlock_view view = { 0 };
 	struct atlock_name name;
 	char *text = NULL;
@@ -86,20 +87,21 @@ static int answer_read(struct call *call, struct node *node, struct handle *hand
 				  node->component);
 	if (err == 0) {
 		text = caller_text(call, &view, &len);
-		err = text == NULL ? -ENOMEM : 0;
+		content = text == NULL ? NULL : handle_lock(handle);
+		err = content == NULL ? -ENOMEM : 0;
 	}
 	atlock_view_clear(&view);
-	if (err < 0) {
+	if (content == NULL) {
+		free(text);
 		call_fail(call, err);
 		return err;
 	}
-	pthread_mutex_lock(&handle->mutex);
-	free(handle->text);
-	handle->text = text;
-	handle->len = len;
-	handle->pos = 0;
-	err = reply_text(call, handle, size);
-	pthread_mutex_unlock(&handle->mutex);
+	free(content->text);
+	content->text = text;
+	content->len = len;
+	content->pos = 0;
+	err = reply_text(call, content, size);
+	pthread_mutex_unlock(&content->mutex);
 	return err;
 }
 
@@ -107,9 +109,7 @@ static int answer_write(struct call *call, struct node *node, struct handle *han
 			const struct atlock_grant *grant)
 {
 	(void)node;
-	pthread_mutex_lock(&handle->mutex);
 	handle->token = grant->token;
-	pthread_mutex_unlock(&handle->mutex);
 	return fuse_reply_write(call->req, size);
 }
 
@@ -148,14 +148,17 @@ static int wait_for(struct call *call, struct atlock_request req, struct node *n
 static int wait_read(struct call *call, struct node *node, struct handle *handle, size_t size, off_t off)
 {
 	struct atlock_request req = { .priority = ATLOCK_NORMAL };
-	bool served;
+	struct content *content = atomic_load(&handle->content);
+	bool served = false;
 
 	(void)off;
-	pthread_mutex_lock(&handle->mutex);
-	served = handle->text != NULL;
-	if (served)
-		reply_text(call, handle, size);
-	pthread_mutex_unlock(&handle->mutex);
+	if (content != NULL) {
+		pthread_mutex_lock(&content->mutex);
+		served = content->text != NULL;
+		if (served)
+			reply_text(call, content, size);
+		pthread_mutex_unlock(&content->mutex);
+	}
 	return served ? 0 : wait_for(call, req, node, handle, size, answer_read);
 }
 
@@ -183,13 +186,9 @@ static int wait_more(struct call *call, struct node *node, struct handle *handle
 static int wait_write(struct call *call, struct node *node, struct handle *handle, const char *data, size_t len)
 {
 	struct atlock_request req = { .priority = ATLOCK_NORMAL, .text = data, .text_len = len };
-	bool granted;
 
-	pthread_mutex_lock(&handle->mutex);
-	granted = handle->token != 0;
-	pthread_mutex_unlock(&handle->mutex);
-	return granted ? wait_more(call, node, handle, data, len)
-		       : wait_for(call, req, node, handle, len, answer_write);
+	return handle->token != 0 ? wait_more(call, node, handle, data, len)
+				  : wait_for(call, req, node, handle, len, answer_write);
 }
 
 const struct kind kind_wait_dir = {

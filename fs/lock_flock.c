@@ -2,6 +2,7 @@
  * flock(2): the open file description is the holder, so the lock ends with its last descriptor, through dup, fork and exec,
  * and when its processes are killed. It waits in the lock's queue like everybody else.
  */
+#include <bsd/string.h>
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -15,44 +16,86 @@
 #include "park.h"
 #include "tree.h"
 
-/* The holder that this handle is. Made once; nobody can name it with '@'. */
-static int flock_holder(struct call *call, struct handle *handle)
-{
-	static atomic_uint_fast64_t last;
-	struct atlock_caller *holder;
-	int err = 0;
+/* The holder that a handle is: whoever first called flock(2) on it, under a number instead of a who. Thousands may wait. */
+struct flocked {
+	_Atomic uint64_t token; /* of its grant while it holds the lock; else 0 */
+	uint64_t number;
+	uid_t uid;
+	gid_t gid;
+	pid_t pid;
+	pid_t session;
+	bool admin;
+	char comm[ATLOCK_COMM_MAX + 1];
+	char owner[];
+};
 
-	pthread_mutex_lock(&handle->mutex);
-	if (handle->flock != NULL)
-		goto done;
-	holder = malloc(sizeof(*holder));
-	err = holder == NULL ? -ENOMEM : caller_user(call, holder);
-	if (err < 0) {
-		free(holder);
-		goto done;
+static struct flocked *flocked_new(const struct atlock_caller *caller)
+{
+	static _Atomic uint64_t last;
+	size_t len = strlen(caller->owner) + 1;
+	struct flocked *flocked = calloc(1, sizeof(*flocked) + len);
+
+	if (flocked == NULL)
+		return NULL;
+	flocked->number = atomic_fetch_add(&last, 1) + 1;
+	flocked->uid = caller->uid;
+	flocked->gid = caller->gid;
+	flocked->pid = caller->pid;
+	flocked->session = caller->session;
+	flocked->admin = caller->admin;
+	memcpy(flocked->comm, caller->comm, sizeof(flocked->comm));
+	memcpy(flocked->owner, caller->owner, len);
+	return flocked;
+}
+
+/* As the manager knows it. Nobody can name it with '@'. */
+static void flocked_holder(const struct fs *fs, const struct flocked *flocked, struct atlock_caller *out)
+{
+	*out = (struct atlock_caller){
+		.uid = flocked->uid,
+		.gid = flocked->gid,
+		.pid = flocked->pid,
+		.session = flocked->session,
+		.admin = flocked->admin,
+	};
+	memcpy(out->comm, flocked->comm, sizeof(out->comm));
+	strlcpy(out->owner, flocked->owner, sizeof(out->owner));
+	atlock_who_flock((uint32_t)fs->nonce, flocked->number, out->who);
+}
+
+/* The same for a handle that may be none yet. Made once, and lives as long as the handle. */
+static int flock_holder(struct call *call, struct handle *handle, struct atlock_caller *out)
+{
+	struct flocked *flocked = handle->flocked;
+	int err = flocked != NULL ? 0 : caller_user(call, out);
+
+	if (err < 0)
+		return err;
+	if (flocked == NULL) {
+		struct flocked *made = flocked_new(out);
+
+		if (made == NULL)
+			return -ENOMEM;
+		if (atomic_compare_exchange_strong(&handle->flocked, &flocked, made))
+			flocked = made;
+		else
+			free(made);
 	}
-	atlock_who_flock((uint32_t)call->fs->nonce, atomic_fetch_add(&last, 1) + 1, holder->who);
-	handle->flock = holder;
-done:
-	pthread_mutex_unlock(&handle->mutex);
-	return err;
+	flocked_holder(call->fs, flocked, out);
+	return 0;
 }
 
 static int flock_granted(struct call *call, struct node *node, struct handle *handle, size_t size,
 			 const struct atlock_grant *grant)
 {
+	struct flocked *flocked = handle->flocked;
 	int err;
 
 	(void)node, (void)size;
-	pthread_mutex_lock(&handle->mutex);
-	handle->flock_token = grant->token;
-	pthread_mutex_unlock(&handle->mutex);
+	flocked->token = grant->token;
 	err = fuse_reply_err(call->req, 0);
-	if (err != 0) {
-		pthread_mutex_lock(&handle->mutex);
-		handle->flock_token = 0;
-		pthread_mutex_unlock(&handle->mutex);
-	}
+	if (err != 0)
+		flocked->token = 0;
 	return err;
 }
 
@@ -76,6 +119,7 @@ static int flock_try(struct call *call, const struct atlock_request *req, const 
 
 static int flock_lock(struct call *call, struct node *node, struct handle *handle, bool wait)
 {
+	struct atlock_caller holder;
 	struct atlock_caller self;
 	struct atlock_name name;
 	bool known;
@@ -84,7 +128,7 @@ static int flock_lock(struct call *call, struct node *node, struct handle *handl
 	if (err == 0)
 		err = tree_may_change(call, node->parent);
 	if (err == 0)
-		err = flock_holder(call, handle);
+		err = flock_holder(call, handle, &holder);
 	if (err < 0)
 		return err;
 	known = caller_identify(call, name.who, &self) == 0;
@@ -92,7 +136,7 @@ static int flock_lock(struct call *call, struct node *node, struct handle *handl
 	name.who[0] = '\0';
 	struct atlock_request req = {
 		.name = &name,
-		.caller = handle->flock,
+		.caller = &holder,
 		.priority = ATLOCK_NORMAL,
 		.self = known ? &self : NULL,
 	};
@@ -103,22 +147,19 @@ static int flock_lock(struct call *call, struct node *node, struct handle *handl
 
 static int flock_unlock(struct call *call, struct node *node, struct handle *handle)
 {
+	struct flocked *flocked = handle->flocked;
+	struct atlock_caller holder;
 	struct atlock_name name;
-	uint64_t token;
 	int err;
 
-	pthread_mutex_lock(&handle->mutex);
-	token = handle->flock_token;
-	handle->flock_token = 0;
-	pthread_mutex_unlock(&handle->mutex);
-	if (token == 0)
+	if (flocked == NULL || atomic_exchange(&flocked->token, 0) == 0)
 		return 0;
 	err = lock_name(call, node, &name);
 	if (err < 0)
 		return err;
+	flocked_holder(call->fs, flocked, &holder);
 	name.who[0] = '\0';
-	err = atlock_release(call->al, &(struct atlock_request){ .name = &name, .caller = handle->flock }, NULL,
-			     &call->why);
+	err = atlock_release(call->al, &(struct atlock_request){ .name = &name, .caller = &holder }, NULL, &call->why);
 	return err == -EPERM || err == -EACCES || err == 1 ? 0 : err;
 }
 
@@ -136,19 +177,17 @@ int lock_flock(struct call *call, struct node *node, struct handle *handle, int 
 /* A child that closes what it inherited says nothing of the holder. */
 void lock_flock_flush(struct call *call, struct handle *handle)
 {
-	uint64_t token;
+	const struct flocked *flocked = handle->flocked;
+	uint64_t token = flocked != NULL && flocked->pid == call->ctx->pid ? flocked->token : 0;
 
-	pthread_mutex_lock(&handle->mutex);
-	token = handle->flock != NULL && handle->flock->pid == call->ctx->pid ? handle->flock_token : 0;
-	pthread_mutex_unlock(&handle->mutex);
 	if (token != 0)
 		endings_expect(call->fs->endings, token);
 }
 
 void lock_flock_end(struct call *call, struct node *node, struct handle *handle)
 {
-	/* Nothing else happens to the handle any more: no need for its mutex. */
-	uint64_t token = handle->flock_token;
+	const struct flocked *flocked = handle->flocked;
+	uint64_t token = flocked == NULL ? 0 : flocked->token;
 
 	if (token == 0)
 		return;

@@ -56,9 +56,12 @@ static int set_size(struct call *call, const struct node *node, struct handle *h
 		return call_refuse(call, -EINVAL, ATLOCK_INVALID_REQUEST,
 				   "a lock's text can only be truncated to 0 bytes, for the next write to replace it");
 	if (handle != NULL) {
-		pthread_mutex_lock(&handle->mutex);
-		handle->replace = true;
-		pthread_mutex_unlock(&handle->mutex);
+		struct content *content = handle_lock(handle);
+
+		if (content == NULL)
+			return -ENOMEM;
+		content->replace = true;
+		pthread_mutex_unlock(&content->mutex);
 	}
 	return 0;
 }
@@ -155,6 +158,7 @@ static int set_times(struct call *call, struct atlock_request req, const struct 
 
 int lock_set(struct call *call, struct node *node, struct handle *handle, const struct stat *want, int which)
 {
+	const struct atlock_caller *opener = handle_caller(handle);
 	struct atlock_caller caller;
 	struct atlock_name name;
 	struct atlock_request req = { .name = &name, .caller = &caller };
@@ -162,8 +166,8 @@ int lock_set(struct call *call, struct node *node, struct handle *handle, const 
 
 	if (err < 0)
 		return err;
-	if (handle != NULL && handle->caller != NULL) {
-		caller = *handle->caller;
+	if (opener != NULL) {
+		caller = *opener;
 		req.token = handle->token;
 	} else {
 		err = tree_may(call, node->parent, X_OK);

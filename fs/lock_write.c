@@ -14,30 +14,31 @@
 /* Applies lines for the handle's opener to the lock that was opened, not to a later one of the same name. */
 static int write_apply(struct call *call, struct node *node, struct handle *handle, const char *text, size_t len)
 {
+	struct content *content = handle_content(handle);
 	struct atlock_name name;
 	int err = lock_name(call, node, &name);
 
 	if (err < 0)
 		return err;
-	if (handle->caller == NULL)
+	if (content->caller == NULL)
 		return -EBADF;
 	err = atlock_write(call->al,
 			   &(struct atlock_request){
 				   .name = &name,
-				   .caller = handle->caller,
+				   .caller = content->caller,
 				   .token = handle->token,
-				   .replace = handle->replace,
+				   .replace = content->replace,
 				   .text = text,
 				   .text_len = len,
 			   },
 			   &call->why);
 	if (err == 0)
-		handle->replace = false;
+		content->replace = false;
 	return err;
 }
 
 /* Keeps the unfinished line for the next write. `tail` may lie in the old one. */
-static int tail_keep(struct handle *handle, const char *tail, size_t len, bool applied)
+static int tail_keep(struct content *content, const char *tail, size_t len, bool applied)
 {
 	char *copy = NULL;
 
@@ -47,10 +48,10 @@ static int tail_keep(struct handle *handle, const char *tail, size_t len, bool a
 			return -ENOMEM;
 		memcpy(copy, tail, len);
 	}
-	free(handle->tail);
-	handle->tail = copy;
-	handle->tail_len = len;
-	handle->tail_applied = applied;
+	free(content->tail);
+	content->tail = copy;
+	content->tail_len = len;
+	content->tail_applied = applied;
 	return 0;
 }
 
@@ -63,45 +64,50 @@ static int write_text(struct call *call, struct node *node, struct handle *handl
 	size_t now = cut ? len - tail : len;
 	int err = now == 0 ? 0 : write_apply(call, node, handle, text, now);
 
-	return err < 0 ? err : tail_keep(handle, text + len - tail, tail, !cut);
+	return err < 0 ? err : tail_keep(handle_content(handle), text + len - tail, tail, !cut);
 }
 
 int lock_write(struct call *call, struct node *node, struct handle *handle, const char *data, size_t len)
 {
+	struct content *content = handle_lock(handle);
 	char *text;
 	int err;
 
-	pthread_mutex_lock(&handle->mutex);
-	if (handle->tail_len + len > 2 * (size_t)ATLOCK_META_BYTES) {
+	if (content == NULL)
+		return -ENOMEM;
+	if (content->tail_len + len > 2 * (size_t)ATLOCK_META_BYTES) {
 		err = call_refuse(call, -EDQUOT, ATLOCK_QUOTA, "a lock keeps at most %d bytes of your own",
 				  ATLOCK_META_BYTES);
 		goto done;
 	}
-	text = malloc(handle->tail_len + len);
+	text = malloc(content->tail_len + len);
 	if (text == NULL) {
 		err = -ENOMEM;
 		goto done;
 	}
-	if (handle->tail_len > 0)
-		memcpy(text, handle->tail, handle->tail_len);
-	memcpy(text + handle->tail_len, data, len);
-	err = write_text(call, node, handle, text, handle->tail_len + len, len % FS_WRITE_BLOCK == 0);
+	if (content->tail_len > 0)
+		memcpy(text, content->tail, content->tail_len);
+	memcpy(text + content->tail_len, data, len);
+	err = write_text(call, node, handle, text, content->tail_len + len, len % FS_WRITE_BLOCK == 0);
 	free(text);
 done:
-	pthread_mutex_unlock(&handle->mutex);
+	pthread_mutex_unlock(&content->mutex);
 	return err;
 }
 
 int lock_flush(struct call *call, struct node *node, struct handle *handle)
 {
+	struct content *content = atomic_load(&handle->content);
 	int err = 0;
 
-	pthread_mutex_lock(&handle->mutex);
-	if (handle->tail_len > 0 && !handle->tail_applied) {
-		err = write_apply(call, node, handle, handle->tail, handle->tail_len);
-		tail_keep(handle, NULL, 0, false);
+	if (content != NULL) {
+		pthread_mutex_lock(&content->mutex);
+		if (content->tail_len > 0 && !content->tail_applied) {
+			err = write_apply(call, node, handle, content->tail, content->tail_len);
+			tail_keep(content, NULL, 0, false);
+		}
+		pthread_mutex_unlock(&content->mutex);
 	}
-	pthread_mutex_unlock(&handle->mutex);
 	lock_flock_flush(call, handle);
 	return err;
 }

@@ -40,19 +40,21 @@ static bool is_slip(struct call *call, struct node *node, const struct fuse_file
 
 void op_opendir(fuse_req_t req, fuse_ino_t id, struct fuse_file_info *fi)
 {
+	struct content *content;
 	struct handle *handle;
 	struct call call;
 	int err = 0;
 
 	call_begin(&call, req, node_of(fuse_req_userdata(req), id), NULL, ACT_LOOK);
-	handle = handle_new(call.fs->handles, fi->flags);
-	if (handle != NULL)
-		handle->listing = listing_new();
-	if (handle == NULL || handle->listing == NULL)
+	handle = handle_new(call.fs, fi->flags);
+	content = handle == NULL ? NULL : handle_content(handle);
+	if (content != NULL)
+		content->listing = listing_new();
+	if (content == NULL || content->listing == NULL)
 		err = -ENOMEM;
 	else
 		err = permit(&call, call.node, R_OK);
-	if (err == 0 && is_slip(&call, call.node, fi, handle->listing))
+	if (err == 0 && is_slip(&call, call.node, fi, content->listing))
 		err = call_refuse(&call, -EISDIR, ATLOCK_INVALID_REQUEST, "this cannot be opened to be locked: %s",
 				  call.node->kind->hint);
 	if (err < 0) {
@@ -111,7 +113,7 @@ static size_t entry_plus(struct call *call, struct node *dir, char *buf, size_t 
 
 static void readdir_common(fuse_req_t req, fuse_ino_t id, size_t size, off_t off, struct fuse_file_info *fi, bool plus)
 {
-	struct listing *listing = handle_of(fi)->listing;
+	struct listing *listing = handle_content(handle_of(fi))->listing;
 	const char *name;
 	struct node *node;
 	struct call call;

@@ -47,7 +47,7 @@ void op_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode,
 		call_fail(&call, refuse_lacking(&call, err));
 		return;
 	}
-	handle = handle_new(call.fs->handles, fi->flags);
+	handle = handle_new(call.fs, fi->flags);
 	if (handle == NULL)
 		err = -ENOMEM;
 	else if (err == 0)
@@ -85,7 +85,7 @@ void op_open(fuse_req_t req, fuse_ino_t id, struct fuse_file_info *fi)
 
 	node = node_of(fuse_req_userdata(req), id);
 	call_begin(&call, req, node, NULL, (permit_want(fi->flags) & W_OK) != 0 ? ACT_WRITE : ACT_LOOK);
-	handle = handle_new(call.fs->handles, fi->flags);
+	handle = handle_new(call.fs, fi->flags);
 	err = handle == NULL ? -ENOMEM : file_open(&call, node, handle);
 	if (err < 0) {
 		handle_drop(handle);
@@ -99,26 +99,30 @@ void op_open(fuse_req_t req, fuse_ino_t id, struct fuse_file_info *fi)
 
 static void read_text(struct call *call, struct node *node, struct handle *handle, size_t size, size_t off)
 {
+	struct content *content = handle_lock(handle);
 	char *text = NULL;
 	size_t len = 0;
 	int err = 0;
 
-	pthread_mutex_lock(&handle->mutex);
-	if (off == 0 || handle->text == NULL) {
+	if (content == NULL) {
+		call_fail(call, -ENOMEM);
+		return;
+	}
+	if (off == 0 || content->text == NULL) {
 		err = node->kind->text(call, node, handle, &text, &len);
 		if (err == 0) {
-			free(handle->text);
-			handle->text = text;
-			handle->len = len;
+			free(content->text);
+			content->text = text;
+			content->len = len;
 		}
 	}
 	if (err < 0)
 		call_fail(call, err);
-	else if (off >= handle->len)
+	else if (off >= content->len)
 		fuse_reply_buf(call->req, NULL, 0);
 	else
-		fuse_reply_buf(call->req, handle->text + off, size < handle->len - off ? size : handle->len - off);
-	pthread_mutex_unlock(&handle->mutex);
+		fuse_reply_buf(call->req, content->text + off, size < content->len - off ? size : content->len - off);
+	pthread_mutex_unlock(&content->mutex);
 }
 
 void op_read(fuse_req_t req, fuse_ino_t id, size_t size, off_t off, struct fuse_file_info *fi)
@@ -170,13 +174,14 @@ void op_flush(fuse_req_t req, fuse_ino_t id, struct fuse_file_info *fi)
 /* Nobody waits for a release and it says not whose it was: what failed in it is for whoever opened the file. */
 static void tell_opener(struct call *call, const struct handle *handle, int err)
 {
+	const struct atlock_caller *caller = handle_caller(handle);
 	struct fuse_ctx opener = { 0 };
 
 	refuse_explain(call, err);
-	if (handle->caller == NULL || call->why.text[0] == '\0')
+	if (caller == NULL || call->why.text[0] == '\0')
 		return;
-	opener.uid = handle->caller->uid;
-	opener.pid = handle->caller->pid;
+	opener.uid = caller->uid;
+	opener.pid = caller->pid;
 	why_record(call->fs->whys, &opener, &call->why, call->node, call->name);
 }
 
