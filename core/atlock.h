@@ -545,8 +545,11 @@ void atlock_by_id(const struct atlock_view *view, char out[ATLOCK_ID_MAX]);
 
 /* --- Waiting (queue.c, wait.c) ------------------------------------------------------------------------------------------- */
 
-/* Told exactly once how a wait ended: 0 and the grant, or a negative errno and why. */
-typedef void atlock_done_fn(void *arg, int err, const struct atlock_grant *grant, const struct atlock_why *why);
+/*
+ * Told exactly once how a wait ended: 0 and the grant, or a negative errno and why. Returns whether the grant was taken: a
+ * lock that nobody is there for any more is released again.
+ */
+typedef bool atlock_done_fn(void *arg, int err, const struct atlock_grant *grant, const struct atlock_why *why);
 
 /*
  * Takes the lock, or waits for it without occupying a thread. 0: taken, or already the caller's (then as atlock_acquire():

@@ -288,7 +288,7 @@ void atlock_close(struct atlock *al)
 	background_stop(al);
 	if (background)
 		(void)atlock_run_refused(al);
-	park_finish_all(al->park, -ECANCELED, ATLOCK_CANCELLED);
+	park_finish_all(al, -ECANCELED, ATLOCK_CANCELLED);
 	if (!al->readonly) {
 		manager_self(al, &self);
 		op_init(&op, al, &self, NULL);

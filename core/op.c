@@ -321,7 +321,7 @@ static void op_deliver(struct op *op)
 	if (op->due != ATLOCK_NEVER)
 		background_arm(op->al, op->due);
 	for (i = 0; i < op->notices.len / sizeof(*notices); i++)
-		park_finish(op->al->park, &notices[i]);
+		park_finish(op->al, &notices[i]);
 	for (at = 0; at < op->changes.len;) {
 		const unsigned char *change = op->changes.data + at;
 		size_t len = (size_t)change[1] << 8 | change[2];
@@ -384,6 +384,8 @@ void op_tell(struct op *op, const struct record_ticket *ticket, int err, enum at
 	notice->park = ticket->park;
 	notice->err = err;
 	notice->code = code;
+	notice->uid = ticket->uid;
+	notice->start = ticket->start;
 	if (granted != NULL)
 		grant_fill(&notice->grant, granted);
 }

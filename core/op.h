@@ -63,6 +63,8 @@ struct notice {
 	int err;
 	enum atlock_code code;
 	struct atlock_grant grant;
+	uid_t uid; /* the waiter's, as the next */
+	uint64_t start;
 };
 
 struct bound {

@@ -10,8 +10,9 @@
 #include "op.h"
 #include "why.h"
 
+/* There may be many thousands: keep it small. */
 struct parked {
-	LIST_ENTRY(parked) link;
+	SLIST_ENTRY(parked) link;
 	uint64_t number;
 	atlock_done_fn *done;
 	void *arg;
@@ -20,7 +21,9 @@ struct parked {
 	char text[]; /* the lock's key, owner, NUL, who, NUL */
 };
 
-LIST_HEAD(bucket, parked);
+SLIST_HEAD(bucket, parked);
+
+#define PARK_LOAD 4 /* calls in a bucket, on average, before there are more buckets */
 
 struct park {
 	struct metrics *metrics;
@@ -77,9 +80,9 @@ static void park_grow(struct park *park)
 	park->buckets = buckets;
 	park->cap = cap;
 	for (i = 0; i < cap / 2; i++) {
-		while ((parked = LIST_FIRST(&old[i])) != NULL) {
-			LIST_REMOVE(parked, link);
-			LIST_INSERT_HEAD(park_bucket(park, parked->number), parked, link);
+		while ((parked = SLIST_FIRST(&old[i])) != NULL) {
+			SLIST_REMOVE_HEAD(&old[i], link);
+			SLIST_INSERT_HEAD(park_bucket(park, parked->number), parked, link);
 		}
 	}
 	free(old);
@@ -102,11 +105,11 @@ uint64_t park_add(struct park *park, const struct atlock_request *req, atlock_do
 	memcpy(parked->text + req->name->len, req->caller->owner, owner_len);
 	memcpy(parked->text + req->name->len + owner_len, req->caller->who, who_len);
 	pthread_mutex_lock(&park->mutex);
-	if (park->count >= park->cap)
+	if (park->count >= park->cap * PARK_LOAD)
 		park_grow(park);
 	number = ++park->last;
 	parked->number = number;
-	LIST_INSERT_HEAD(park_bucket(park, number), parked, link);
+	SLIST_INSERT_HEAD(park_bucket(park, number), parked, link);
 	park->count++;
 	pthread_mutex_unlock(&park->mutex);
 	return number;
@@ -117,26 +120,30 @@ static struct parked *park_lookup(struct park *park, uint64_t number)
 {
 	struct parked *parked;
 
-	LIST_FOREACH(parked, park_bucket(park, number), link)
+	SLIST_FOREACH(parked, park_bucket(park, number), link)
 		if (parked->number == number)
 			break;
 	return parked;
+}
+
+static void parked_holder(const struct parked *parked, struct atlock_name *lock, struct atlock_caller *caller)
+{
+	const char *owner = parked->text + parked->key_len;
+
+	memset(caller, 0, sizeof(*caller));
+	name_from_key(lock, (struct slice){ parked->text, parked->key_len });
+	strlcpy(caller->owner, owner, sizeof(caller->owner));
+	strlcpy(caller->who, owner + strlen(owner) + 1, sizeof(caller->who));
 }
 
 int park_find(struct park *park, uint64_t number, struct atlock_name *lock, struct atlock_caller *caller)
 {
 	const struct parked *parked;
 
-	memset(caller, 0, sizeof(*caller));
 	pthread_mutex_lock(&park->mutex);
 	parked = park_lookup(park, number);
-	if (parked != NULL) {
-		const char *owner = parked->text + parked->key_len;
-
-		name_from_key(lock, (struct slice){ parked->text, parked->key_len });
-		strlcpy(caller->owner, owner, sizeof(caller->owner));
-		strlcpy(caller->who, owner + strlen(owner) + 1, sizeof(caller->who));
-	}
+	if (parked != NULL)
+		parked_holder(parked, lock, caller);
 	pthread_mutex_unlock(&park->mutex);
 	return parked == NULL;
 }
@@ -148,7 +155,7 @@ static struct parked *park_take(struct park *park, uint64_t number)
 	pthread_mutex_lock(&park->mutex);
 	parked = park_lookup(park, number);
 	if (parked != NULL) {
-		LIST_REMOVE(parked, link);
+		SLIST_REMOVE(park_bucket(park, number), parked, parked, link);
 		park->count--;
 	}
 	pthread_mutex_unlock(&park->mutex);
@@ -187,9 +194,23 @@ static const char *reason_text(enum atlock_code code)
 	}
 }
 
-void park_finish(struct park *park, const struct notice *notice)
+/* Nobody is there for the lock any more; that it was given out before stays in the log. */
+static void park_give_back(struct atlock *al, const struct parked *parked, const struct notice *notice)
 {
-	struct parked *parked = park_take(park, notice->park);
+	struct atlock_caller caller;
+	struct atlock_name lock;
+
+	parked_holder(parked, &lock, &caller);
+	caller.uid = notice->uid;
+	caller.bound_start = notice->start;
+	(void)atlock_release(al,
+			     &(struct atlock_request){ .name = &lock, .caller = &caller, .token = notice->grant.token },
+			     NULL, NULL);
+}
+
+void park_finish(struct atlock *al, const struct notice *notice)
+{
+	struct parked *parked = park_take(al->park, notice->park);
 	struct atlock_why why;
 
 	if (parked == NULL)
@@ -197,25 +218,27 @@ void park_finish(struct park *park, const struct notice *notice)
 	why_clear(&why);
 	if (notice->err < 0)
 		why_set(&why, notice->err, notice->code, "%s", reason_text(notice->code));
-	(void)metrics_count(park->metrics, METRICS_WAIT, parked->began, notice->err, &why);
-	parked->done(parked->arg, notice->err, notice->err == 0 ? &notice->grant : NULL, &why);
+	(void)metrics_count(&al->metrics, METRICS_WAIT, parked->began, notice->err, &why);
+	if (!parked->done(parked->arg, notice->err, notice->err == 0 ? &notice->grant : NULL, &why) && notice->err == 0)
+		park_give_back(al, parked, notice);
 	free(parked);
 }
 
-void park_finish_all(struct park *park, int err, enum atlock_code code)
+void park_finish_all(struct atlock *al, int err, enum atlock_code code)
 {
 	struct notice notice = { .err = err, .code = code };
+	struct park *park = al->park;
 	struct parked *parked;
 	size_t i;
 
 	for (;;) {
 		pthread_mutex_lock(&park->mutex);
 		for (i = 0, parked = NULL; i < park->cap && parked == NULL; i++)
-			parked = LIST_FIRST(&park->buckets[i]);
+			parked = SLIST_FIRST(&park->buckets[i]);
 		notice.park = parked != NULL ? parked->number : 0;
 		pthread_mutex_unlock(&park->mutex);
 		if (notice.park == 0)
 			return;
-		park_finish(park, &notice);
+		park_finish(al, &notice);
 	}
 }

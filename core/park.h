@@ -28,10 +28,10 @@ int park_find(struct park *park, uint64_t number, struct atlock_name *lock, stru
 int park_remove(struct park *park, uint64_t number);
 int park_cancel(struct park *park, uint64_t number);
 
-/* Answers a call, unless it is gone. Runs its callback with no lock held. */
-void park_finish(struct park *park, const struct notice *notice);
+/* Answers a call, unless it is gone, and releases what it does not take. Runs its callback with no lock held. */
+void park_finish(struct atlock *al, const struct notice *notice);
 
 /* Answers all of them with `err`. */
-void park_finish_all(struct park *park, int err, enum atlock_code code);
+void park_finish_all(struct atlock *al, int err, enum atlock_code code);
 
 #endif

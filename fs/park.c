@@ -1,7 +1,9 @@
 /*
  * Three threads may meet at one parked request: the worker that parks it, the one that brings the interrupt, and whichever
- * the manager tells its end on, in any order. Therefore the interrupt knows a park by number only, looked up under the
- * mutex, and whoever takes it out of the table answers it. The mutex is never held across a call of the manager or libfuse.
+ * the manager tells its end on, in any order. Each counts as a user while it has the park, and the manager until it has told.
+ * The interrupt knows only the request, which libfuse keeps for as long as the interrupt runs: no other can have its address
+ * meanwhile. Whoever marks a park as answered, under the mutex, answers it. The mutex is never held across a call of the
+ * manager or libfuse.
  */
 #include "park.h"
 
@@ -11,36 +13,33 @@
 #include <string.h>
 
 #include "handle.h"
-#include "tree.h"
 
 #define PARK_BUCKETS 1024
 #define PARK_ANSWERED 256
 
+/* There may be many thousands: keep it small. */
 struct park {
-	LIST_ENTRY(park) link;
-	uint64_t id;
-	fuse_req_t req; /* NULL: answered, but the manager's wait goes on */
-	struct fs *fs;
+	SLIST_ENTRY(park) link;
+	fuse_req_t req; /* gone once it is answered */
 	struct node *node;
 	struct handle *handle;
 	park_answer_fn *answer;
-	uint64_t wait; /* parks' mutex; the manager's number, 0 until it is known */
-	uint64_t bound_start;
-	size_t size;
-	uid_t uid;
-	bool interrupted; /* parks' mutex; before `wait` was known */
-	char holder[];    /* owner, NUL, who: the process may be dead when the lock must be given back */
+	uint64_t wait; /* parks' mutex, as all below; the manager's number, 0 until it is known */
+	uint32_t size;
+	uint8_t users;
+	bool listed;
+	bool answered;
+	bool interrupted; /* before `wait` was known */
 };
 
-LIST_HEAD(park_bucket, park);
+SLIST_HEAD(park_bucket, park);
 
 struct parks {
 	pthread_mutex_t mutex;
-	struct park_bucket buckets[PARK_BUCKETS]; /* mutex, as all below */
-	uint64_t last_id;
+	struct park_bucket buckets[PARK_BUCKETS]; /* mutex, as all below; by request */
 	bool closed;
-	uint64_t answered[PARK_ANSWERED]; /* tokens given out lately; see park_give_back() */
-	size_t answered_next;
+	uint64_t taken[PARK_ANSWERED]; /* tokens given out lately; see park_was_taken() */
+	size_t taken_next;
 };
 
 struct parks *parks_new(void)
@@ -60,43 +59,41 @@ void parks_free(struct parks *parks)
 	free(parks);
 }
 
-static struct park *park_find(struct parks *parks, uint64_t id)
+static struct park_bucket *parks_bucket(struct parks *parks, fuse_req_t req)
 {
-	struct park *park;
-
-	LIST_FOREACH(park, &parks->buckets[id % PARK_BUCKETS], link)
-		if (park->id == id)
-			return park;
-	return NULL;
+	return &parks->buckets[((uintptr_t)req >> 4) % PARK_BUCKETS];
 }
 
-static struct park *park_new(struct call *call, const struct atlock_caller *holder, struct node *node,
-			     struct handle *handle, size_t size, park_answer_fn *answer)
+/* With two users: the manager, and whoever makes it. */
+static struct park *park_new(struct call *call, struct node *node, struct handle *handle, size_t size,
+			     park_answer_fn *answer)
 {
-	size_t owner = strlen(holder->owner) + 1;
-	size_t who = strlen(holder->who) + 1;
-	struct park *park = calloc(1, sizeof(*park) + owner + who);
+	struct park *park = calloc(1, sizeof(*park));
 
 	if (park == NULL)
 		return NULL;
 	park->req = call->req;
-	park->fs = call->fs;
 	park->node = node_hold(call->fs->inodes, node);
 	park->handle = handle_hold(handle);
 	park->answer = answer;
-	park->size = size;
-	park->uid = holder->uid;
-	park->bound_start = holder->bound_start;
-	memcpy(park->holder, holder->owner, owner);
-	memcpy(park->holder + owner, holder->who, who);
+	park->size = (uint32_t)size;
+	park->users = 2;
 	return park;
 }
 
-static void park_free(struct park *park)
+/* So many users less. */
+static void park_drop(struct park *park, uint8_t count)
 {
-	if (park == NULL)
+	struct fs *fs = park->handle->fs;
+	bool last;
+
+	pthread_mutex_lock(&fs->parks->mutex);
+	park->users = (uint8_t)(park->users - count);
+	last = park->users == 0;
+	pthread_mutex_unlock(&fs->parks->mutex);
+	if (!last)
 		return;
-	node_forget(park->fs->inodes, park->node, 1);
+	node_forget(fs->inodes, park->node, 1);
 	handle_drop(park->handle);
 	free(park);
 }
@@ -107,146 +104,151 @@ static int park_insert(struct parks *parks, struct park *park)
 
 	pthread_mutex_lock(&parks->mutex);
 	closed = parks->closed;
-	park->id = ++parks->last_id;
+	park->listed = !closed;
 	if (!closed)
-		LIST_INSERT_HEAD(&parks->buckets[park->id % PARK_BUCKETS], park, link);
+		SLIST_INSERT_HEAD(parks_bucket(parks, park->req), park, link);
 	pthread_mutex_unlock(&parks->mutex);
 	return closed ? -ECANCELED : 0;
 }
 
-static void park_remove(struct parks *parks, struct park *park)
+/* Takes the right to answer: the request, or NULL if it is answered. With the mutex held, as the next. */
+static fuse_req_t park_claim(struct park *park)
 {
-	pthread_mutex_lock(&parks->mutex);
-	LIST_REMOVE(park, link);
-	pthread_mutex_unlock(&parks->mutex);
+	fuse_req_t req = park->answered ? NULL : park->req;
+
+	park->answered = true;
+	return req;
+}
+
+static void park_unlist(struct parks *parks, struct park *park)
+{
+	if (park->listed)
+		SLIST_REMOVE(parks_bucket(parks, park->req), park, park, link);
+	park->listed = false;
 }
 
 /* Remembers a grant that somebody took. */
 static void park_taken(struct parks *parks, uint64_t token)
 {
 	pthread_mutex_lock(&parks->mutex);
-	parks->answered[parks->answered_next++ % PARK_ANSWERED] = token;
+	parks->taken[parks->taken_next++ % PARK_ANSWERED] = token;
 	pthread_mutex_unlock(&parks->mutex);
 }
 
+/*
+ * Two calls of one holder may have waited for a lock and both are told of the same grant: what one of them has taken, the
+ * other does not give back.
+ */
 static bool park_was_taken(struct parks *parks, uint64_t token)
 {
 	bool taken = false;
 
 	pthread_mutex_lock(&parks->mutex);
 	for (size_t i = 0; i < PARK_ANSWERED; i++)
-		taken = taken || parks->answered[i] == token;
+		taken = taken || parks->taken[i] == token;
 	pthread_mutex_unlock(&parks->mutex);
 	return taken;
 }
 
-/*
- * Nobody is there for the lock any more. Two calls of one holder may have waited for it and both are told of the same grant:
- * what one of them has taken, the other does not give back.
- */
-static void park_give_back(struct call *call, struct park *park, const struct atlock_grant *grant)
+/* Answers with a grant, if somebody is still there for it; `req` may be NULL. False: nobody took it. */
+static bool park_grant(struct call *call, const struct park *park, fuse_req_t req, const struct atlock_grant *grant)
 {
-	struct atlock_caller caller;
-	struct atlock_name name;
+	struct parks *parks = call->fs->parks;
 
-	if (park_was_taken(call->fs->parks, grant->token))
-		return;
-	if (atlock_caller_init(&caller, park->holder, park->holder + strlen(park->holder) + 1, park->uid) < 0 ||
-	    tree_lock(call, park->node->parent, park->node->component, &name) < 0)
-		return;
-	caller.bound_start = park->bound_start;
-	name.who[0] = '\0';
-	atlock_release(call->al, &(struct atlock_request){ .name = &name, .caller = &caller, .token = grant->token },
-		       NULL, &call->why);
+	if (req == NULL)
+		return park_was_taken(parks, grant->token);
+	if (fuse_req_interrupted(req)) {
+		call_fail(call, -EINTR);
+		return park_was_taken(parks, grant->token);
+	}
+	if (park->answer(call, park->node, park->handle, park->size, grant) != 0)
+		return park_was_taken(parks, grant->token);
+	park_taken(parks, grant->token);
+	return true;
 }
 
-/* The manager's word. The park is out of the table before anything else, so that an interrupt finds nothing. */
-static void park_done(void *arg, int err, const struct atlock_grant *grant, const struct atlock_why *why)
+/* The manager's word. */
+static bool park_done(void *arg, int err, const struct atlock_grant *grant, const struct atlock_why *why)
 {
 	struct park *park = arg;
-	struct call call = { .fs = park->fs, .al = park->fs->al };
+	struct fs *fs = park->handle->fs;
+	struct call call = { .fs = fs, .al = fs->al };
+	bool taken = false;
+	fuse_req_t req;
 
-	park_remove(park->fs->parks, park);
-	if (park->req != NULL)
-		call_begin(&call, park->req, park->node, NULL, ACT_LOOK);
-	if (err < 0 && park->req != NULL) {
+	pthread_mutex_lock(&fs->parks->mutex);
+	park_unlist(fs->parks, park);
+	req = park_claim(park);
+	pthread_mutex_unlock(&fs->parks->mutex);
+	if (req != NULL)
+		call_begin(&call, req, park->node, NULL, ACT_LOOK);
+	if (err == 0) {
+		taken = park_grant(&call, park, req, grant);
+	} else if (req != NULL) {
 		if (why != NULL)
 			call.why = *why;
 		call_fail(&call, err);
-	} else if (err == 0 && park->req == NULL) {
-		park_give_back(&call, park, grant);
-	} else if (err == 0 && fuse_req_interrupted(park->req)) {
-		park_give_back(&call, park, grant);
-		call_fail(&call, -EINTR);
-	} else if (err == 0) {
-		if (park->answer(&call, park->node, park->handle, park->size, grant) == 0)
-			park_taken(park->fs->parks, grant->token);
-		else
-			park_give_back(&call, park, grant);
 	}
-	park_free(park);
+	park_drop(park, 1);
+	return taken;
 }
 
 /*
  * Leaves the queue and answers. If the manager cannot take the wait back (its store failed), the caller is let go all the
- * same and the lock is given back when it comes.
+ * same and the lock is given back when it comes. Returns how many users the park has lost: 1, the manager, or 0.
  */
-static void park_cancel(struct fs *fs, uint64_t id, uint64_t wait, int err)
+static uint8_t park_cancel(struct park *park, uint64_t wait, int err)
 {
+	struct fs *fs = park->handle->fs;
 	int left = atlock_wait_cancel(fs->al, wait);
-	fuse_req_t req = NULL;
-	struct park *park;
+	fuse_req_t req;
 
 	if (left > 0)
-		return;
+		return 0;
 	pthread_mutex_lock(&fs->parks->mutex);
-	park = park_find(fs->parks, id);
-	if (park != NULL) {
-		req = park->req;
-		park->req = NULL;
-		if (left == 0)
-			LIST_REMOVE(park, link);
-	}
+	req = park_claim(park);
+	if (left == 0)
+		park_unlist(fs->parks, park);
 	pthread_mutex_unlock(&fs->parks->mutex);
 	if (req != NULL)
 		fuse_reply_err(req, err);
-	if (left == 0)
-		park_free(park);
+	return left == 0;
 }
 
 static void park_interrupt(fuse_req_t req, void *data)
 {
-	struct fs *fs = fuse_req_userdata(req);
-	uint64_t id = (uint64_t)(uintptr_t)data;
+	struct parks *parks = ((struct fs *)fuse_req_userdata(req))->parks;
 	uint64_t wait = 0;
 	struct park *park;
+	uint8_t lost;
 
-	pthread_mutex_lock(&fs->parks->mutex);
-	park = park_find(fs->parks, id);
+	(void)data;
+	pthread_mutex_lock(&parks->mutex);
+	SLIST_FOREACH(park, parks_bucket(parks, req), link)
+		if (park->req == req && !park->answered)
+			break;
 	if (park != NULL) {
+		park->users++;
 		park->interrupted = true;
 		wait = park->wait;
 	}
-	pthread_mutex_unlock(&fs->parks->mutex);
-	if (wait != 0)
-		park_cancel(fs, id, wait, EINTR);
+	pthread_mutex_unlock(&parks->mutex);
+	if (park == NULL)
+		return;
+	lost = wait != 0 ? park_cancel(park, wait, EINTR) : 0;
+	park_drop(park, (uint8_t)(1 + lost));
 }
 
-/* The wait has begun and may have ended: only the number is safe to use. */
-static void park_begun(struct fs *fs, uint64_t id, uint64_t wait)
+/* The wait has begun and may have ended. Returns as park_cancel(). */
+static uint8_t park_begun(struct parks *parks, struct park *park, uint64_t wait)
 {
-	struct park *park;
-	int err = 0;
+	int err;
 
-	pthread_mutex_lock(&fs->parks->mutex);
-	park = park_find(fs->parks, id);
-	if (park != NULL) {
-		park->wait = wait;
-		err = fs->parks->closed ? ECANCELED : park->interrupted ? EINTR : 0;
-	}
-	pthread_mutex_unlock(&fs->parks->mutex);
-	if (err != 0)
-		park_cancel(fs, id, wait, err);
+	pthread_mutex_lock(&parks->mutex);
+	park->wait = wait;
+	err = park->answered ? 0 : parks->closed ? ECANCELED : park->interrupted ? EINTR : 0;
+	pthread_mutex_unlock(&parks->mutex);
+	return err != 0 ? park_cancel(park, wait, err) : 0;
 }
 
 int park_granted(struct call *call, const struct atlock_request *req, const struct atlock_grant *grant,
@@ -267,29 +269,32 @@ int park_granted(struct call *call, const struct atlock_request *req, const stru
 int park_wait(struct call *call, const struct atlock_request *req, struct node *node, struct handle *handle,
 	      size_t size, park_answer_fn *answer)
 {
-	struct park *park = park_new(call, req->caller, node, handle, size, answer);
+	struct parks *parks = call->fs->parks;
+	struct park *park = park_new(call, node, handle, size, answer);
 	struct atlock_grant grant = { 0 };
 	uint64_t wait = 0;
-	uint64_t id;
 	int err;
 
 	if (park == NULL)
 		return -ENOMEM;
-	err = park_insert(call->fs->parks, park);
+	err = park_insert(parks, park);
 	if (err < 0) {
-		park_free(park);
+		park_drop(park, 2);
 		return err;
 	}
-	id = park->id;
-	fuse_req_interrupt_func(call->req, park_interrupt, (void *)(uintptr_t)id);
+	fuse_req_interrupt_func(call->req, park_interrupt, NULL);
 	err = fuse_req_interrupted(call->req) ? -EINTR
 					      : atlock_wait(call->al, req, park_done, park, &wait, &grant, &call->why);
 	if (err == 1) {
-		park_begun(call->fs, id, wait);
+		uint8_t lost = park_begun(parks, park, wait);
+
+		park_drop(park, (uint8_t)(1 + lost));
 		return CALL_PARKED;
 	}
-	park_remove(call->fs->parks, park);
-	park_free(park);
+	pthread_mutex_lock(&parks->mutex);
+	park_unlist(parks, park);
+	pthread_mutex_unlock(&parks->mutex);
+	park_drop(park, 2);
 	if (err < 0)
 		return err;
 	return park_granted(call, req, &grant, node, handle, size, answer);
@@ -304,11 +309,10 @@ static fuse_req_t parks_take(struct parks *parks, size_t *bucket)
 	pthread_mutex_lock(&parks->mutex);
 	parks->closed = true;
 	for (; req == NULL && *bucket < PARK_BUCKETS; *bucket += req == NULL)
-		LIST_FOREACH(park, &parks->buckets[*bucket], link) {
-			if (park->wait == 0 || park->req == NULL)
+		SLIST_FOREACH(park, &parks->buckets[*bucket], link) {
+			if (park->wait == 0 || park->answered)
 				continue;
-			req = park->req;
-			park->req = NULL;
+			req = park_claim(park);
 			break;
 		}
 	pthread_mutex_unlock(&parks->mutex);

@@ -2,7 +2,7 @@
 
 #include "rig.h"
 
-static void wait_done(void *arg, int err, const struct atlock_grant *grant, const struct atlock_why *why)
+static bool wait_done(void *arg, int err, const struct atlock_grant *grant, const struct atlock_why *why)
 {
 	struct rig_wait *wait = arg;
 	struct rig_result *result = wait->rig->result;
@@ -10,13 +10,14 @@ static void wait_done(void *arg, int err, const struct atlock_grant *grant, cons
 	/* A callback may call back in. */
 	(void)atlock_now(wait->rig->al);
 	if (result->told_len == RIG_TOLD)
-		return;
+		return true;
 	struct rig_told *told = &result->told[result->told_len++];
 	*told = (struct rig_told){ .waiter = (int)(wait - wait->rig->waits), .err = err };
 	if (grant)
 		told->grant = *grant;
 	if (why)
 		told->code = why->code;
+	return true;
 }
 
 static void wait_begin(struct rig *rig, const struct step *step, const struct atlock_request *request,

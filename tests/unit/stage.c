@@ -349,7 +349,7 @@ struct told *stage_told(struct stage *s)
 	return told;
 }
 
-void told_done(void *arg, int err, const struct atlock_grant *grant, const struct atlock_why *why)
+bool told_done(void *arg, int err, const struct atlock_grant *grant, const struct atlock_why *why)
 {
 	struct told *told = arg;
 
@@ -361,6 +361,7 @@ void told_done(void *arg, int err, const struct atlock_grant *grant, const struc
 		told->grant = *grant;
 	pthread_cond_broadcast(&told->cond);
 	pthread_mutex_unlock(&told->mutex);
+	return !told->absent;
 }
 
 int told_await(struct told *told)

@@ -109,6 +109,7 @@ struct told {
 	struct told *next; /* of the same stage */
 	pthread_mutex_t mutex;
 	pthread_cond_t cond;
+	bool absent; /* takes no grant */
 	unsigned int times;
 	int err;
 	enum atlock_code code;
@@ -119,7 +120,7 @@ struct told {
 struct told *stage_told(struct stage *s);
 
 /* For atlock_wait(), with a struct told as the argument. */
-void told_done(void *arg, int err, const struct atlock_grant *grant, const struct atlock_why *why);
+bool told_done(void *arg, int err, const struct atlock_grant *grant, const struct atlock_why *why);
 
 /* Blocks until it has been told, for a minute at most, and returns the outcome. */
 int told_await(struct told *told);

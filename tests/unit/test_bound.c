@@ -75,6 +75,26 @@ static void death_of_a_waiter_ends_its_wait(void **state)
 	child_wait(&child);
 }
 
+/* It is released as the same process, not as one of its number. */
+static void grant_that_a_process_does_not_take_is_released(void **state)
+{
+	struct stage *s = *state;
+	struct told *told = stage_told(s);
+	struct child child = child_start(NULL, NULL);
+	struct atlock_caller waiter = bound_to(child.pid);
+	struct atlock_request *req = stage_ask(s, LOCK, "bob@1");
+
+	assert_int_equal(stage_acquire(s, LOCK, "bob@1", 600), 0);
+	req->caller = &waiter;
+	told->absent = true;
+	assert_int_equal(atlock_wait(s->al, req, told_done, told, NULL, NULL, &s->why), 1);
+	assert_int_equal(stage_release(s, LOCK, "bob@1"), 0);
+	assert_int_equal(told_await(told), 0);
+	assert_string_equal(stage_holder(s, LOCK), "free");
+	child_kill(&child);
+	child_wait(&child);
+}
+
 /* A ticket is watched from the start, and so is what it becomes. */
 static void death_after_a_grant_from_the_queue_is_noticed(void **state)
 {
@@ -291,6 +311,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		STAGED_LIVE(death_of_the_holder_grants_the_next),
 		STAGED_LIVE(death_of_a_waiter_ends_its_wait),
+		STAGED(grant_that_a_process_does_not_take_is_released),
 		STAGED_LIVE(death_after_a_grant_from_the_queue_is_noticed),
 		STAGED_LIVE(death_of_whom_a_lock_was_given_to_is_noticed),
 		STAGED_LIVE(death_frees_only_what_is_bound_to_the_dead),

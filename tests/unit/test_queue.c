@@ -337,6 +337,26 @@ static void waiter_that_was_granted_cannot_give_up(void **state)
 	assert_string_equal(stage_holder(s, LOCK), "bob@1");
 }
 
+static void grant_that_nobody_takes_goes_to_the_next(void **state)
+{
+	struct stage *s = *state;
+	struct told *absent = stage_told(s);
+	struct told *next = stage_told(s);
+
+	hold(s);
+	absent->absent = true;
+	assert_int_equal(stage_wait(s, LOCK, "bob@1", ATLOCK_NORMAL, absent, NULL), 1);
+	assert_int_equal(stage_wait(s, LOCK, "carol@1", ATLOCK_NORMAL, next, NULL), 1);
+	(void)stage_events(s);
+	assert_int_equal(stage_release(s, LOCK, "alice@1"), 0);
+	assert_int_equal(absent->times, 1);
+	assert_int_equal(absent->err, 0);
+	assert_int_equal(next->times, 1);
+	assert_int_equal(next->err, 0);
+	assert_string_equal(stage_holder(s, LOCK), "carol@1");
+	assert_string_equal(stage_events(s), "released granted released granted");
+}
+
 /* If the store cannot forget the ticket, it can still be granted: the wait must go on. */
 static void giving_up_that_fails_leaves_the_wait(void **state)
 {
@@ -526,6 +546,7 @@ int main(void)
 		STAGED(cancelled_waiter_is_told),
 		STAGED(waiter_that_gives_up_is_not_told),
 		STAGED(waiter_that_was_granted_cannot_give_up),
+		STAGED(grant_that_nobody_takes_goes_to_the_next),
 		STAGED(giving_up_that_fails_leaves_the_wait),
 		STAGED(wait_that_cannot_be_written_is_no_wait),
 		STAGED(reprioritised_ticket_goes_to_the_end_of_its_priority),

@@ -262,7 +262,7 @@ struct chain {
 	int err;
 };
 
-static void chain_done(void *arg, int err, const struct atlock_grant *grant, const struct atlock_why *why)
+static bool chain_done(void *arg, int err, const struct atlock_grant *grant, const struct atlock_why *why)
 {
 	struct chain *chain = arg;
 	struct atlock_request req = { .name = &chain->name, .caller = &chain->caller };
@@ -272,6 +272,7 @@ static void chain_done(void *arg, int err, const struct atlock_grant *grant, con
 	chain->err = err;
 	if (grant != NULL)
 		chain->err = atlock_release(chain->al, &req, NULL, NULL);
+	return true;
 }
 
 static void callback_may_call_back_in(void **state)
