@@ -314,6 +314,7 @@ struct atlock_setup {
 	atlock_log_fn *log; /* NULL: as atlock_log() does */
 	void *log_arg;
 	bool readonly;
+	bool repair; /* for atlock_check() and atlock_repair(): opens what is damaged, too, and recovers, starts and ends nothing */
 	/* For tests: */
 	void (*clock)(void *arg, struct atlock_time *out); /* replaces the system's clocks */
 	void *clock_arg;
@@ -1258,10 +1259,12 @@ int atlock_backup(struct atlock *al, const char *dir, struct atlock_why *why);
 int atlock_restored(struct atlock *al, struct atlock_why *why);
 
 /*
- * Makes every index and count of locks and waiters anew from their records, and drops those that are damaged; sets right what
- * belongs to owners/. Returns how many records were dropped, or a negative errno: then nothing has changed.
+ * Sets right what atlock_check() finds, of every tree, in one transaction: indexes and counts are made anew from the records, a lock
+ * whose record is damaged from the indexes; what nothing can be made of is dropped. No lock comes free by it: one of which nobody
+ * knows whose it was is held by root@fsck. Prints a line for each to `report` (may be NULL), and returns how many there were, or a
+ * negative errno: then nothing has changed.
  */
-int64_t atlock_repair(struct atlock *al, struct atlock_why *why);
+int64_t atlock_repair(struct atlock *al, FILE *report, struct atlock_why *why);
 
 /* Checks every record and index against each other; prints what is wrong to `report` (may be NULL); returns how many. */
 int64_t atlock_check(struct atlock *al, FILE *report);

@@ -37,7 +37,4 @@ int dir_counts(struct op *op, struct record_dirs *out);
 
 void dir_fill(struct atlock_dir *out, uint64_t id, const struct record_dir *record);
 
-/* Checks records, entries and locks against each other; how many problems it told `report` (may be NULL), or < 0. */
-int64_t dir_check_all(struct op *op, FILE *report);
-
 #endif

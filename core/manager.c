@@ -14,6 +14,7 @@
 #include "disable.h"
 #include "event.h"
 #include "format.h"
+#include "fsck.h"
 #include "hook.h"
 #include "limit.h"
 #include "park.h"
@@ -111,6 +112,25 @@ static void manager_self(struct atlock *al, struct atlock_caller *out)
 	atlock_caller_look(al, out);
 }
 
+/* The time, from what there is of it: nothing else is done before a repair. */
+static int repair_in_txn(struct op *op)
+{
+	int64_t last;
+	int64_t offset;
+	int rc = op_tail(op);
+
+	if (rc == 0 && op->tail.seq > 0) {
+		last = op->tail.time;
+		offset = op->tail.offset;
+	} else {
+		rc = fsck_clock(op, &last, &offset);
+	}
+	if (rc < 0)
+		return rc;
+	clock_start(&op->al->clock, op->al->store, last, offset);
+	return 0;
+}
+
 static int manager_resume(struct atlock *al, struct atlock_why *why)
 {
 	struct atlock_caller self;
@@ -122,8 +142,14 @@ static int manager_resume(struct atlock *al, struct atlock_why *why)
 	rc = format_open(al, why);
 	if (rc == 0)
 		rc = seal_start(al, why);
+	if (rc == -EIO && al->repair)
+		rc = 0;
 	if (rc < 0)
 		return rc;
+	if (al->repair) {
+		op_init(&op, al, NULL, why);
+		return op_view(&op, repair_in_txn);
+	}
 	op_init(&op, al, &self, why);
 	rc = al->readonly ? op_view(&op, resume_in_txn) : op_run(&op, resume_in_txn);
 	if (rc == 0)
@@ -156,6 +182,7 @@ static int manager_prepare(struct atlock *al, const struct atlock_setup *setup, 
 	al->log = setup->log;
 	al->log_arg = setup->log_arg;
 	al->readonly = setup->readonly;
+	al->repair = setup->repair;
 	if (setup->host != NULL)
 		(void)strlcpy(al->host, setup->host, sizeof(al->host));
 	else if (gethostname(al->host, sizeof(al->host) - 1) != 0)
@@ -181,7 +208,7 @@ static int manager_prepare(struct atlock *al, const struct atlock_setup *setup, 
 		rc = refusals_new(&al->refusals);
 	if (rc == 0)
 		rc = park_new(&al->park, &al->metrics);
-	if (rc == 0 && !setup->manual && !setup->readonly)
+	if (rc == 0 && !setup->manual && !setup->readonly && !setup->repair)
 		rc = watch_new(&al->watch);
 	return rc < 0 ? why_set(why, rc, ATLOCK_BACKEND_ERROR, "cannot start: %s", strerror(-rc)) : 0;
 }
@@ -253,7 +280,7 @@ int atlock_open(struct atlock **out, const char *store, const struct atlock_setu
 		rc = manager_store(al, store, setup, why);
 	if (rc == 0)
 		rc = manager_resume(al, why);
-	if (rc == 0 && !setup->manual && !setup->readonly) {
+	if (rc == 0 && !setup->manual && !setup->readonly && !setup->repair) {
 		rc = hook_new(al);
 		if (rc == 0)
 			rc = background_start(al);
@@ -289,7 +316,7 @@ void atlock_close(struct atlock *al)
 	if (background)
 		(void)atlock_run_refused(al);
 	park_finish_all(al, -ECANCELED, ATLOCK_CANCELLED);
-	if (!al->readonly) {
+	if (!al->readonly && !al->repair) {
 		manager_self(al, &self);
 		op_init(&op, al, &self, NULL);
 		(void)op_run(&op, closed_in_txn);

@@ -46,6 +46,7 @@ struct atlock {
 	uint64_t instance; /* this manager among all that ever opened the store */
 	uint16_t chain;    /* its event chain */
 	bool readonly;
+	bool repair; /* see struct atlock_setup */
 
 	atlock_change_fn *on_change;
 	void *change_arg;

@@ -35,7 +35,4 @@ void owners_path_print(const struct reference_key *key, char out[OWNERS_PATH_MAX
  */
 int owners_settle(struct op *op, struct slice url);
 
-/* Compares claims and references; prints what is wrong and returns how much (see check.c). */
-int64_t owners_check_all(struct op *op, FILE *report);
-
 #endif

@@ -1,4 +1,4 @@
-/* Leftovers: claims and references that do not belong together. Found, reported, and set right. */
+/* Leftovers: claims and references that do not belong together. Found and set right. */
 #include <errno.h>
 #include <string.h>
 
@@ -224,54 +224,4 @@ int atlock_run_owners(struct atlock *al)
 	if (references < 0)
 		return references;
 	return sweep.damaged ? -EIO : claims + references;
-}
-
-/* --- For atlock_check() --- */
-
-static bool is_one_spelling(struct slice url)
-{
-	char text[ATLOCK_URL_MAX + 1];
-	char spelled[ATLOCK_URL_MAX + 1];
-
-	memcpy(text, url.data, url.len);
-	text[url.len] = '\0';
-	return atlock_url_normalise(text, spelled, NULL) == 0 && strcmp(spelled, text) == 0;
-}
-
-static const char *check_one(const struct walk *walk)
-{
-	if (walk->damaged)
-		return "a record or key is damaged";
-	if (!audit_agrees(&walk->audit))
-		return "claim and references do not agree";
-	return is_one_spelling(walk->url) ? NULL : "is not the one spelling of a URL";
-}
-
-static int64_t check_table(struct op *op, enum record_table table, FILE *report)
-{
-	struct walk walk;
-	int64_t problems = 0;
-	int rc;
-
-	walk_start(&walk, table);
-	while ((rc = walk_next(op, &walk)) == 0) {
-		const char *what = check_one(&walk);
-
-		if (what == NULL)
-			continue;
-		problems++;
-		if (report != NULL)
-			(void)fprintf(report, "owners/%.*s: %s\n", (int)walk.url.len, (const char *)walk.url.data,
-				      what);
-	}
-	return rc < 0 ? rc : problems;
-}
-
-/* A URL that both tables know is compared with the first; the second shows what has no claim. */
-int64_t owners_check_all(struct op *op, FILE *report)
-{
-	int64_t claims = check_table(op, TABLE_CLAIM, report);
-	int64_t references = claims < 0 ? claims : check_table(op, TABLE_REFERENCE, report);
-
-	return references < 0 ? references : claims + references;
 }

@@ -64,7 +64,4 @@ void pull_change_free(struct pull_change *change);
 int pull_status_parse(const char *word, size_t len, const char *place, enum atlock_project_status *out,
 		      struct atlock_why *why);
 
-/* Checks records against each other; how many problems it told `report` (may be NULL), or < 0. */
-int64_t pull_check_all(struct op *op, FILE *report);
-
 #endif

@@ -52,9 +52,9 @@ static const struct command commands[] = {
 	  "Takes a path, or an id as it is shown anywhere. One's own locks of other sessions can be released\n"
 	  "by everybody if they have a name of their own, all others by administrators.\n",
 	  cmd_force_unlock },
-	{ "fsck", "[--repair] [--key-file FILE] DIR", "check a store, and make its indexes anew",
-	  "  -r, --repair         of a store that is not mounted: make indexes and counts anew from\n"
-	  "                       the records, and drop those that are damaged\n"
+	{ "fsck", "[--repair] [--key-file FILE] DIR", "check a store, and set it right",
+	  "  -r, --repair         of a store that is not mounted: make indexes, counts and records anew\n"
+	  "                       from each other, with a line for each; no lock comes free by it\n"
 	  "      --key-file FILE  the key of a store that is encrypted\n",
 	  cmd_fsck },
 	{ "graph", "[--svg|--dot] [--store DIR]", "who waits for whom",

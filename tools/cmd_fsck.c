@@ -1,27 +1,23 @@
-/* atlock fsck: whether all in a store fits together; with --repair its indexes are made anew. */
+/* atlock fsck: whether all in a store fits together; with --repair it is made to. */
 #include <getopt.h>
 #include <inttypes.h>
 #include <string.h>
 
 #include "source.h"
 
-/* How many problems there are, or a negative errno. */
-static int64_t check(struct atlock *al)
+/* How many problems there are, or a negative errno. Tells of each unless they are about to be set right. */
+static int64_t check(struct atlock *al, bool tell)
 {
 	struct atlock_why why = { .text = "" };
-	int64_t problems = atlock_check(al, stdout);
+	int64_t problems = atlock_check(al, tell ? stdout : NULL);
 	uint64_t bad = 0;
 
 	if (problems >= 0 && atlock_events_verify(al, &bad, &why) < 0) {
-		printf("events: %s\n", why.text);
+		if (tell)
+			printf("events: %s\n", why.text);
 		problems++;
 	}
 	return problems;
-}
-
-static int unreadable(const struct tool *tool, int64_t err)
-{
-	return tool_fail(tool, EXIT_DATA, "the store cannot be read: %s", strerror((int)-err));
 }
 
 /* What is in order is not touched. */
@@ -29,19 +25,19 @@ static int repair(struct tool *tool, const struct source_where *where)
 {
 	struct atlock_why why = { .text = "" };
 	struct atlock *al;
-	int code = source_open_store(tool, where, false, &al);
-	int64_t dropped;
+	int code = source_open_damaged(tool, where, false, &al);
+	int64_t done;
 	int64_t left;
 
 	if (code != EXIT_DONE)
 		return code;
-	dropped = atlock_repair(al, &why);
-	left = dropped < 0 ? 0 : check(al);
+	done = atlock_repair(al, stdout, &why);
+	left = done < 0 ? 0 : check(al, true);
 	atlock_close(al);
-	if (dropped < 0)
+	if (done < 0)
 		return tool_fail(tool, EXIT_DATA, "not repaired: %s",
-				 why.text[0] != '\0' ? why.text : strerror((int)-dropped));
-	printf("repaired: indexes made anew, %" PRId64 " damaged record%s dropped\n", dropped, TOOL_S(dropped));
+				 why.text[0] != '\0' ? why.text : strerror((int)-done));
+	printf("repaired: %" PRId64 " problem%s\n", done, TOOL_S(done));
 	if (left == 0)
 		return EXIT_DONE;
 	return tool_fail(tool, EXIT_REFUSED, "%" PRId64 " problem%s left: restore a copy", left, TOOL_S(left));
@@ -50,15 +46,15 @@ static int repair(struct tool *tool, const struct source_where *where)
 static int fsck(struct tool *tool, const struct source_where *where, bool fix)
 {
 	struct atlock *al;
-	int code = source_open_store(tool, where, true, &al);
+	int code = source_open_damaged(tool, where, true, &al);
 	int64_t problems;
 
 	if (code != EXIT_DONE)
 		return code;
-	problems = check(al);
+	problems = check(al, !fix);
 	atlock_close(al);
 	if (problems < 0)
-		return unreadable(tool, problems);
+		return tool_fail(tool, EXIT_DATA, "the store cannot be read: %s", strerror((int)-problems));
 	if (problems == 0) {
 		printf("%s: all is in order\n", where->store);
 		return EXIT_DONE;

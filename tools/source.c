@@ -40,16 +40,17 @@ static const struct {
 	{ ENOKEY, EXIT_PERMISSION },    { EROFS, EXIT_DATA },
 };
 
-int source_open_store(struct tool *tool, const struct source_where *where, bool readonly, struct atlock **out)
+static int store_open(const struct tool *tool, const struct source_where *where, struct atlock_setup setup,
+		      struct atlock **out)
 {
 	struct atlock_why why = { .text = "" };
 	struct atlock_options options;
-	struct atlock_setup setup = { .options = &options, .readonly = readonly, .manual = true };
 	int code;
 	int err;
 
 	*out = NULL;
 	atlock_options_init(&options);
+	setup.options = &options;
 	err = where->key_file == NULL ? 0 : atlock_option_set(&options, "key_file", where->key_file, &why);
 	if (err == 0)
 		err = atlock_open(out, where->store, &setup, &why);
@@ -61,6 +62,16 @@ int source_open_store(struct tool *tool, const struct source_where *where, bool 
 		if (codes[i].err == -err)
 			code = codes[i].code;
 	return tool_fail(tool, code, "%s", why.text);
+}
+
+int source_open_store(struct tool *tool, const struct source_where *where, bool readonly, struct atlock **out)
+{
+	return store_open(tool, where, (struct atlock_setup){ .readonly = readonly, .manual = true }, out);
+}
+
+int source_open_damaged(struct tool *tool, const struct source_where *where, bool readonly, struct atlock **out)
+{
+	return store_open(tool, where, (struct atlock_setup){ .readonly = readonly, .repair = true }, out);
 }
 
 int source_open(struct tool *tool, const struct source_where *where, struct source *out)

@@ -43,6 +43,9 @@ int source_open(struct tool *tool, const struct source_where *where, struct sour
 
 /* A store alone: to read it, or as its only user to change it. */
 int source_open_store(struct tool *tool, const struct source_where *where, bool readonly, struct atlock **out);
+
+/* The same to check or repair it: what is damaged does not keep it from being opened. */
+int source_open_damaged(struct tool *tool, const struct source_where *where, bool readonly, struct atlock **out);
 void source_close(struct source *source);
 
 /* Calls `fn` with each lock, then each waiter, until it returns another than EXIT_DONE. The object is only lent. */

@@ -28,7 +28,8 @@ struct keys {
 	char *dir;
 	char path[3][128];
 	char id[3][ATLOCK_KEY_ID_MAX];
-	int texts; /* that were written */
+	int texts;   /* that were written */
+	bool repair; /* for try_open() */
 };
 
 static int setup(void **state)
@@ -88,6 +89,7 @@ static int try_open(struct keys *k, int key, int old)
 		.clock = read_clock,
 		.clock_arg = k->s,
 		.manual = true,
+		.repair = k->repair,
 		.seed = 1,
 		.store_engine = &mem_engine,
 		.store_engine_arg = k->s->world,
@@ -564,6 +566,33 @@ static void damaged_record_of_the_key_is_refused(void **state)
 	assert_non_null(strstr(k->s->why.text, "fseal"));
 }
 
+/* With the key: without it, texts that nobody can read must not be taken for plain ones. */
+static void damaged_record_of_the_key_can_be_repaired(void **state)
+{
+	struct keys *k = *state;
+	struct record_key key = record_key_meta("seal");
+	struct atlock_view view;
+
+	reopen(k, 0, -1);
+	populate(k);
+	stage_put(k->s, record_key_slice(&key), slice_of("garbage"));
+	assert_int_equal(atlock_check(k->s->al, NULL), 1);
+	stage_close(k->s);
+	k->repair = true;
+	assert_int_equal(try_open(k, -1, -1), 0);
+	assert_int_equal(atlock_repair(k->s->al, NULL, &k->s->why), -ENOKEY);
+	stage_close(k->s);
+	assert_int_equal(try_open(k, 0, -1), 0);
+	assert_int_equal(atlock_repair(k->s->al, NULL, &k->s->why), 1);
+	stage_close(k->s);
+	k->repair = false;
+	assert_int_equal(try_open(k, 0, -1), 0);
+	view = stage_view(k->s, "global/l1");
+	assert_false(view.meta_damaged);
+	atlock_view_clear(&view);
+	assert_int_equal(refused(k, 1, -1), -EKEYREJECTED);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -582,6 +611,7 @@ int main(void)
 		KEYED(lock_is_handed_over_although_the_next_text_is_damaged),
 		KEYED(text_moved_to_another_lock_is_damaged),
 		KEYED(damaged_record_of_the_key_is_refused),
+		KEYED(damaged_record_of_the_key_can_be_repaired),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

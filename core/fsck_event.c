@@ -1,0 +1,283 @@
+/*
+ * What is derived from the events: the end of their chain, and which are in the file of which day. Events themselves are never
+ * changed, and an end that can be read is believed: whether they fit is for atlock_events_verify() to say.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "day.h"
+#include "event.h"
+#include "event_day.h"
+#include "fsck.h"
+
+/* --- The end of the chain --- */
+
+/* The last events that are there and can be read. */
+struct last {
+	uint64_t seq;  /* of the last, readable or not */
+	uint64_t good; /* of the last that can be read; 0: none */
+	uint32_t day;  /* of that one, and where the run of events of its day begins */
+	uint64_t first;
+	struct event event; /* that one */
+};
+
+static int last_find(struct fsck *fsck, struct last *last)
+{
+	struct op *op = fsck->op;
+	uint64_t seq = 0;
+	int rc;
+
+	while ((rc = event_first(op, seq, &seq)) == 0) {
+		last->seq = seq;
+		rc = event_get(op, seq, &last->event);
+		if (rc < 0 && rc != -EIO)
+			return rc;
+		if (rc == 0 && (last->good == 0 || day_of(last->event.record.wall) != last->day)) {
+			last->day = day_of(last->event.record.wall);
+			last->first = seq;
+		}
+		if (rc == 0)
+			last->good = seq;
+		seq++;
+	}
+	if (rc == 1 && last->good != 0)
+		rc = event_get(op, last->good, &last->event);
+	return rc < 0 ? rc : 0;
+}
+
+/* The day's record, if it is there, knows where its run of events began, though those may be gone. */
+static int run_begin(struct fsck *fsck, struct last *last)
+{
+	struct record_key prefix = record_key_day(fsck->op->al->chain, last->day);
+	struct record_key from = prefix;
+	struct record_day record;
+	struct slice key;
+	struct slice value;
+	int rc;
+
+	while ((rc = store_next(fsck->op->txn, record_key_slice(&from), record_key_slice(&prefix), &key, &value)) ==
+	       0) {
+		from = record_key_after(key);
+		if (key.len == prefix.len + 8 && record_decode(RECORD_DAY, value, &record) == 0 && record.last == 0)
+			last->first = record_number((const unsigned char *)key.data + prefix.len);
+	}
+	return rc < 0 ? rc : 0;
+}
+
+static int tail_make(struct fsck *fsck, struct last *last)
+{
+	struct op *op = fsck->op;
+	const struct event *event = &last->event;
+	int rc = run_begin(fsck, last);
+
+	if (rc < 0)
+		return rc;
+	memset(op->tail_hash, 0, sizeof(op->tail_hash));
+	if (last->seq == last->good)
+		memcpy(op->tail_hash, event->hash, sizeof(op->tail_hash));
+	op->tail = (struct record_tail){
+		.seq = last->seq,
+		.day = last->day,
+		.first = last->first,
+		.size = event->record.offset + event->len,
+		.hash = { op->tail_hash, sizeof(op->tail_hash) },
+	};
+	op->tail_loaded = op->tail_dirty = true;
+	return 0;
+}
+
+/* An end that is not there is that of a store without events. */
+static int tail_mend(struct fsck *fsck, const struct record_key *key, struct last *last)
+{
+	struct slice any;
+	int rc = last_find(fsck, last);
+
+	if (rc == 0 && last->seq == 0)
+		rc = store_get(fsck->op->txn, record_key_slice(key), &any);
+	if (rc != 0)
+		return rc < 0 ? rc : 0;
+	fsck_problem(fsck, record_key_slice(key), "the end of the event chain is damaged or gone",
+		     "it is the last event that is there");
+	fsck->events_lost = !fsck->fix;
+	if (!fsck->fix)
+		return 0;
+	if (last->good != 0)
+		return tail_make(fsck, last);
+	return store_del(fsck->op->txn, record_key_slice(key));
+}
+
+static int tail_check(struct fsck *fsck)
+{
+	struct record_key key = record_key_tail(fsck->op->al->chain);
+	struct record_tail tail;
+	struct last *last;
+	int rc = fsck_get(fsck, RECORD_TAIL, &key, &tail);
+
+	if (rc <= 0)
+		return rc;
+	last = calloc(1, sizeof(*last));
+	if (last == NULL)
+		return -ENOMEM;
+	rc = tail_mend(fsck, &key, last);
+	free(last);
+	return rc < 0 ? rc : 0;
+}
+
+/* --- Days --- */
+
+struct days {
+	struct fsck *fsck;
+	struct segment *known; /* in the order of their events */
+	size_t count;
+	size_t at;
+	struct segment open; /* being made; first 0: none */
+	struct event event;
+};
+
+static int day_one(struct fsck *fsck, struct slice key, struct slice value)
+{
+	struct record_day record;
+	int rc = key.len == 15 ? fsck_decode(fsck, RECORD_DAY, key, value, &record) : 1;
+
+	return rc == 1 ? fsck_drop(fsck, key, "the record of a day of events is damaged") : rc;
+}
+
+static int segment_put(struct fsck *fsck, const struct segment *segment, bool grows)
+{
+	struct record_key key = record_key_segment(fsck->op->al->chain, segment->day, segment->first);
+	struct record_day record = {
+		.offset = segment->offset,
+		.last = grows ? 0 : segment->last,
+		.end = grows ? 0 : segment->end,
+	};
+
+	fsck_problem(fsck, record_key_slice(&key), "events are in the file of no day", "in that of theirs again");
+	return fsck->fix ? op_put(fsck->op, RECORD_DAY, &key, &record) : 0;
+}
+
+/* The run of events that is still growing always has a record. */
+static int growing_check(struct fsck *fsck, struct days *days)
+{
+	const struct record_tail *tail = &fsck->op->tail;
+	struct record_key key = record_key_segment(fsck->op->al->chain, (uint32_t)tail->day, tail->first);
+	struct segment segment = { .day = (uint32_t)tail->day, .first = tail->first };
+	struct slice any;
+	int rc = tail->seq == 0 ? 0 : store_get(fsck->op->txn, record_key_slice(&key), &any);
+
+	if (rc != 1)
+		return rc;
+	rc = event_next(fsck->op, tail->first, &days->event);
+	segment.offset = rc == 0 ? days->event.record.offset : tail->size;
+	return rc < 0 && rc != -EIO ? rc : segment_put(fsck, &segment, true);
+}
+
+static int open_end(struct days *days)
+{
+	int rc = days->open.first != 0 ? segment_put(days->fsck, &days->open, false) : 0;
+
+	days->open.first = 0;
+	return rc;
+}
+
+static bool is_known(struct days *days, uint64_t seq)
+{
+	while (days->at < days->count && days->known[days->at].last < seq)
+		days->at++;
+	return days->at < days->count && days->known[days->at].first <= seq;
+}
+
+static int event_place(struct days *days)
+{
+	const struct event *event = &days->event;
+	uint32_t day = day_of(event->record.wall);
+	int rc = 0;
+
+	if (days->open.first != 0 && days->open.day != day)
+		rc = open_end(days);
+	if (days->open.first == 0)
+		days->open = (struct segment){ .day = day, .first = event->seq, .offset = event->record.offset };
+	days->open.last = event->seq;
+	days->open.end = event->record.offset + event->len;
+	return rc;
+}
+
+/*
+ * Puts every event that no record of a day has into one. Those in front of all records were dropped with their day, and are just
+ * not removed yet: unless a record was lost, when nobody can say so, and they are shown once more.
+ */
+static int events_place(struct fsck *fsck, struct days *days, bool all)
+{
+	uint64_t seq = 0;
+	int rc = 0;
+
+	while (rc == 0 && (rc = event_first(fsck->op, seq, &seq)) == 0) {
+		if (is_known(days, seq) || (!all && days->at == 0 && days->count > 0)) {
+			rc = open_end(days);
+		} else {
+			rc = event_get(fsck->op, seq, &days->event);
+			rc = rc == 0 ? event_place(days) : rc == -EIO ? 0 : rc;
+		}
+		seq++;
+	}
+	return rc < 0 ? rc : open_end(days);
+}
+
+static int days_check(struct fsck *fsck)
+{
+	struct days *days = calloc(1, sizeof(*days));
+	int64_t before = fsck->problems;
+	int rc = days == NULL ? -ENOMEM : fsck_table(fsck, TABLE_DAY, day_one);
+
+	if (rc == 0)
+		rc = op_tail(fsck->op);
+	/* What cannot be read is in the way of looking further. */
+	if (rc == 0 && (fsck->fix || fsck->problems == before)) {
+		days->fsck = fsck;
+		rc = growing_check(fsck, days);
+		if (rc == 0)
+			rc = event_segments(fsck->op, &days->known, &days->count);
+		if (rc == 0)
+			rc = events_place(fsck, days, fsck->problems != before);
+		free(days->known);
+	}
+	free(days);
+	return rc;
+}
+
+static int key_one(struct fsck *fsck, struct slice key, struct slice value)
+{
+	(void)value;
+	if (key.len == 11)
+		return 0;
+	fsck->events_lost = !fsck->fix;
+	return fsck_drop(fsck, key, "the event's key is damaged");
+}
+
+int fsck_events(struct fsck *fsck)
+{
+	int rc = fsck_table(fsck, TABLE_EVENT, key_one);
+
+	if (rc == 0 && !fsck->events_lost)
+		rc = tail_check(fsck);
+	return rc < 0 || fsck->events_lost ? rc : days_check(fsck);
+}
+
+/* --- What is counted along the chain --- */
+
+int fsck_counts(struct fsck *fsck)
+{
+	struct op *op = fsck->op;
+	struct record_key key = record_key_tail(op->al->chain);
+	int rc = fsck->events_lost ? 0 : op_tail(op);
+
+	if (rc < 0 || fsck->events_lost || (op->tail.held == fsck->held && op->tail.waiting == fsck->waiting))
+		return rc;
+	fsck_problem(fsck, record_key_slice(&key), "the numbers of held locks or waiters are wrong", "counted anew");
+	if (fsck->fix) {
+		op->tail.held = fsck->held;
+		op->tail.waiting = fsck->waiting;
+		op->tail_dirty = true;
+	}
+	return 0;
+}

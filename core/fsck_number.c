@@ -1,0 +1,122 @@
+/* The counter that tokens and tickets come from: whatever it has lost, none may be given out twice. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "event.h"
+#include "fsck.h"
+
+/* More than anybody can have taken unseen. */
+#define LEAP (UINT64_C(1) << 32)
+
+static void number_see(uint64_t number, uint64_t *most)
+{
+	if (number > *most)
+		*most = number;
+}
+
+/* The greatest number in one of the indexes of holders, whose keys end with it. */
+static int index_most(struct fsck *fsck, enum record_table table, uint64_t *most)
+{
+	const unsigned char first = (unsigned char)table;
+	struct record_key from = record_key_of(table, (struct slice){ NULL, 0 });
+	struct slice key;
+	int rc;
+
+	while ((rc = store_next(fsck->op->txn, record_key_slice(&from), (struct slice){ &first, 1 }, &key, NULL)) ==
+	       0) {
+		from = record_key_after(key);
+		if (key.len > 8)
+			number_see(record_number((const unsigned char *)key.data + key.len - 8), most);
+	}
+	return rc < 0 ? rc : 0;
+}
+
+static int locks_most(struct fsck *fsck, uint64_t *most)
+{
+	const unsigned char first = TABLE_LOCK;
+	struct record_key from = record_key_of(TABLE_LOCK, (struct slice){ NULL, 0 });
+	struct record_lock record;
+	struct slice key;
+	struct slice value;
+	int rc;
+
+	while ((rc = store_next(fsck->op->txn, record_key_slice(&from), (struct slice){ &first, 1 }, &key, &value)) ==
+	       0) {
+		from = record_key_after(key);
+		if (record_decode(RECORD_LOCK, value, &record) == 0)
+			number_see(record.token, most);
+	}
+	return rc < 0 ? rc : 0;
+}
+
+static int events_most(struct fsck *fsck, uint64_t *most)
+{
+	struct event *event = malloc(sizeof(*event));
+	uint64_t seq = 0;
+	int rc = event == NULL ? -ENOMEM : 0;
+
+	while (rc == 0 && (rc = event_first(fsck->op, seq, &seq)) == 0) {
+		rc = event_get(fsck->op, seq, event);
+		if (rc == 0) {
+			number_see(event->record.token, most);
+			number_see(event->record.ticket, most);
+		}
+		rc = rc == -EIO ? 0 : rc;
+		seq++;
+	}
+	free(event);
+	return rc < 0 ? rc : 0;
+}
+
+int fsck_counter(struct fsck *fsck)
+{
+	struct record_key key = record_key_meta("counter");
+	struct record_counter counter = { .next = 0 };
+	struct slice any;
+	uint64_t most = 0;
+	int rc = fsck_get(fsck, RECORD_COUNTER, &key, &counter);
+	bool lost = rc == 1;
+
+	if (rc >= 0)
+		rc = locks_most(fsck, &most);
+	if (rc == 0)
+		rc = index_most(fsck, TABLE_HELD, &most);
+	if (rc == 0)
+		rc = index_most(fsck, TABLE_TICKET, &most);
+	if (rc < 0 || (!lost && counter.next > most))
+		return rc;
+	rc = fsck->events_lost ? 0 : events_most(fsck, &most);
+	if (rc < 0)
+		return rc;
+	/* It is not there before the first number was taken. */
+	if (lost && most == 0 && store_get(fsck->op->txn, record_key_slice(&key), &any) == 1)
+		return 0;
+	fsck_problem(fsck, record_key_slice(&key), "the counter of tokens is damaged, gone or behind",
+		     "it goes on far above all that are known");
+	counter = (struct record_counter){ .next = most + LEAP };
+	fsck->op->counter_loaded = false;
+	return fsck->fix ? op_put(fsck->op, RECORD_COUNTER, &key, &counter) : 0;
+}
+
+/* Of the newest lock both clocks are known. */
+int fsck_clock(struct op *op, int64_t *last, int64_t *offset)
+{
+	const unsigned char first = TABLE_LOCK;
+	struct record_key from = record_key_of(TABLE_LOCK, (struct slice){ NULL, 0 });
+	struct record_lock record;
+	uint64_t newest = 0;
+	struct slice key;
+	struct slice value;
+	int rc;
+
+	*last = *offset = 0;
+	while ((rc = store_next(op->txn, record_key_slice(&from), (struct slice){ &first, 1 }, &key, &value)) == 0) {
+		from = record_key_after(key);
+		if (record_decode(RECORD_LOCK, value, &record) < 0 || record.token <= newest)
+			continue;
+		newest = record.token;
+		*last = record.acquired;
+		*offset = (int64_t)record.id_time - record.acquired;
+	}
+	return rc < 0 ? rc : 0;
+}

@@ -1,0 +1,207 @@
+/* Tickets, their texts, queues, and the indexes of waiters and of deadlines. */
+#include <errno.h>
+#include <string.h>
+
+#include "fsck.h"
+#include "table.h"
+
+/* A queue while it is counted: tickets come sorted by lock. */
+struct queue {
+	struct fsck *fsck;
+	struct slice lock;
+	uint64_t count;
+	int64_t deadline;
+};
+
+/* Compares the queue that has been counted with its record. */
+static int queue_end(struct queue *queue)
+{
+	struct fsck *fsck = queue->fsck;
+	struct record_queue counted = { queue->count, queue->deadline };
+	struct record_key key = record_key_of(TABLE_QUEUE, queue->lock);
+	struct record_queue found = { .count = 0 };
+	int rc;
+
+	if (queue->count == 0)
+		return 0;
+	rc = fsck_get(fsck, RECORD_QUEUE, &key, &found);
+	if (rc < 0 || (rc == 0 && found.count == counted.count && found.min_deadline <= counted.min_deadline))
+		return rc;
+	fsck_problem(fsck, record_key_slice(&key), "the queue's count or earliest deadline is wrong", "counted anew");
+	return fsck->fix ? op_put(fsck->op, RECORD_QUEUE, &key, &counted) : 0;
+}
+
+static int queue_add(struct queue *queue, struct slice lock, int64_t deadline)
+{
+	int rc = 0;
+
+	if (!slice_equal(lock, queue->lock)) {
+		rc = queue_end(queue);
+		*queue = (struct queue){ queue->fsck, lock, 0, ATLOCK_NEVER };
+	}
+	queue->count++;
+	if (deadline < queue->deadline)
+		queue->deadline = deadline;
+	return rc;
+}
+
+/* The place in the queue counts: a ticket that says another priority than it stands under gets that one. */
+static int ticket_rank(struct fsck *fsck, struct slice key, struct record_ticket *record)
+{
+	uint8_t rank = ((const unsigned char *)key.data)[key.len - 9];
+	struct record_key at = { .len = key.len };
+
+	if (rank == table_rank(record->priority))
+		return 0;
+	if (rank >= ATLOCK_PRIORITIES) {
+		int rc = fsck_drop(fsck, key, "the ticket stands under a priority that there is not");
+
+		return rc < 0 ? rc : 1;
+	}
+	fsck_problem(fsck, key, "the ticket stands under another priority than its own", "it is that now");
+	record->priority = (uint8_t)(ATLOCK_PRIORITIES - 1 - rank);
+	memcpy(at.data, key.data, key.len);
+	return fsck->fix ? op_put(fsck->op, RECORD_TICKET, &at, record) : 0;
+}
+
+/* Whether a ticket can be one, and is for a lock that somebody has or had: 0, or 1 if it was told of. */
+static int ticket_check(struct fsck *fsck, struct slice key, struct slice value, struct record_ticket *record)
+{
+	struct record_key lock;
+	struct slice any;
+	int rc = 1;
+
+	if (key.len >= 12 && key.len <= 11 + ATLOCK_KEY_MAX && ((const char *)key.data)[key.len - 10] == '\0')
+		rc = fsck_decode(fsck, RECORD_TICKET, key, value, record);
+	if (rc != 0) {
+		rc = rc < 0 ? rc : fsck_drop(fsck, key, "the ticket's record is damaged");
+		return rc < 0 ? rc : 1;
+	}
+	lock = record_key_of(TABLE_LOCK, (struct slice){ (const unsigned char *)key.data + 1, key.len - 11 });
+	rc = store_get(fsck->op->txn, record_key_slice(&lock), &any);
+	if (rc == 1) {
+		rc = fsck_drop(fsck, key, "a free lock has a waiter");
+		return rc < 0 ? rc : 1;
+	}
+	return rc < 0 ? rc : ticket_rank(fsck, key, record);
+}
+
+static int ticket_index(struct fsck *fsck, struct slice key, struct slice lock, uint64_t number,
+			const struct record_ticket *record)
+{
+	unsigned char bytes[1 + ATLOCK_KEY_MAX];
+	struct slice place = { bytes, 1 + lock.len };
+	struct record_key index = record_key_held(TABLE_WAITS, record->owner, record->who, number);
+	int rc;
+
+	bytes[0] = table_rank(record->priority);
+	memcpy(bytes + 1, lock.data, lock.len);
+	rc = fsck_expect(fsck, &index, place, key, "the ticket is not in the index of waiters");
+	if (rc < 0 || record->deadline == ATLOCK_NEVER)
+		return rc;
+	index = record_key_due(record->deadline, DUE_TICKET, number);
+	return fsck_expect(fsck, &index, place, key, "the ticket is not in the index of deadlines");
+}
+
+static int tickets_each(struct fsck *fsck, struct queue *queue)
+{
+	const unsigned char first = TABLE_TICKET;
+	struct record_key from = record_key_of(TABLE_TICKET, (struct slice){ NULL, 0 });
+	struct record_ticket record;
+	struct slice key;
+	struct slice value;
+	struct slice lock;
+	uint64_t number;
+	int rc;
+
+	while ((rc = store_next(fsck->op->txn, record_key_slice(&from), (struct slice){ &first, 1 }, &key, &value)) ==
+	       0) {
+		from = record_key_after(key);
+		rc = ticket_check(fsck, key, value, &record);
+		if (rc == 1)
+			continue;
+		lock = (struct slice){ (const unsigned char *)key.data + 1, key.len - 11 };
+		number = record_number((const unsigned char *)key.data + key.len - 8);
+		fsck->waiting++;
+		if (rc == 0)
+			rc = queue_add(queue, lock, record.deadline);
+		if (rc == 0)
+			rc = fsck_number_add(&fsck->tickets, number, 0);
+		if (rc == 0)
+			rc = ticket_index(fsck, key, lock, number, &record);
+		if (rc < 0)
+			return rc;
+	}
+	return rc < 0 ? rc : queue_end(queue);
+}
+
+/* The ticket an index entry names must be there and lead back to it. */
+static int place_one(struct fsck *fsck, struct slice key, struct slice value, bool due)
+{
+	const unsigned char *place = value.data;
+	struct record_ticket record;
+	struct record_key at;
+	struct record_key index;
+	uint64_t number;
+	int rc;
+
+	if (key.len < 11 || value.len < 2 || value.len > 1 + ATLOCK_KEY_MAX)
+		return fsck_drop(fsck, key, "the index entry is damaged");
+	number = record_number((const unsigned char *)key.data + key.len - 8);
+	at = record_key_ticket((struct slice){ place + 1, value.len - 1 }, place[0], number);
+	rc = fsck_get(fsck, RECORD_TICKET, &at, &record);
+	if (rc < 0)
+		return rc;
+	if (rc == 1)
+		return fsck_drop(fsck, key, "the index names a ticket that is not there");
+	index = due ? record_key_due(record.deadline, DUE_TICKET, number)
+		    : record_key_held(TABLE_WAITS, record.owner, record.who, number);
+	if (!slice_equal(record_key_slice(&index), key))
+		return fsck_drop(fsck, key, "the index does not agree with the ticket it names");
+	return 0;
+}
+
+static int waits_one(struct fsck *fsck, struct slice key, struct slice value)
+{
+	return place_one(fsck, key, value, false);
+}
+
+static int due_one(struct fsck *fsck, struct slice key, struct slice value)
+{
+	bool ticket = key.len == 18 && ((const unsigned char *)key.data)[9] == DUE_TICKET;
+
+	return ticket ? place_one(fsck, key, value, true) : 0;
+}
+
+static int queue_one(struct fsck *fsck, struct slice key, struct slice value)
+{
+	struct record_key prefix = record_key_queue(fsck_rest(key));
+	struct slice any;
+	int rc = store_next(fsck->op->txn, record_key_slice(&prefix), record_key_slice(&prefix), &any, NULL);
+
+	(void)value;
+	return rc == 1 ? fsck_drop(fsck, key, "a queue that nobody is in") : rc;
+}
+
+static int text_one(struct fsck *fsck, struct slice key, struct slice value)
+{
+	if (key.len != 9 ||
+	    fsck_number_find(&fsck->tickets, record_number((const unsigned char *)key.data + 1)) == NULL)
+		return fsck_drop(fsck, key, "text of a ticket that is not there");
+	return fsck_sealed(fsck, key, value);
+}
+
+int fsck_tickets(struct fsck *fsck)
+{
+	struct queue queue = { .fsck = fsck };
+	int rc = tickets_each(fsck, &queue);
+
+	fsck_numbers_sort(&fsck->tickets);
+	if (rc == 0)
+		rc = fsck_table(fsck, TABLE_WAITS, waits_one);
+	if (rc == 0)
+		rc = fsck_table(fsck, TABLE_DUE, due_one);
+	if (rc == 0)
+		rc = fsck_table(fsck, TABLE_QUEUE, queue_one);
+	return rc == 0 ? fsck_table(fsck, TABLE_TICKET_TEXT, text_one) : rc;
+}
