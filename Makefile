@@ -283,9 +283,21 @@ mount: $(OUT)/atlockfs $(OUT)/atlock ## build, and mount on MNT= with the locks 
 	@$(OUT)/atlockfs --store $(STORE) $(MNT)
 	@echo "$$MOUNTED"
 
+# Who has a working directory or an open file there, as far as we may see that.
+define BUSY
+Somebody is still in $(MNT), or has a file of it open. Leave it, or let these leave, and try again:
+endef
+define BUSY_END
+To unmount in any case: kill $$(cat $(STORE)/owner.pid). Whoever is in it then gets errors.
+endef
+export BUSY BUSY_END
+say_busy = { echo "$$BUSY"; find /proc/[0-9]*/cwd /proc/[0-9]*/root /proc/[0-9]*/fd/ -maxdepth 1 \
+	\( -lname '$(abspath $(MNT))' -o -lname '$(abspath $(MNT))/*' \) 2>/dev/null | cut -d/ -f3 | sort -un | \
+	xargs -r ps -o pid=,user=,args= -p; echo "$$BUSY_END"; } >&2
+
 .PHONY: unmount
 unmount: ## unmount MNT=
-	@fusermount3 -u $(MNT)
+	@fusermount3 -u $(MNT) || { ! grep -qF ' $(abspath $(MNT)) fuse' /proc/self/mounts || $(say_busy); exit 1; }
 
 # --- Checking ---
 

@@ -70,6 +70,7 @@ static const char readme[] =
 	"  cat wait/global/apply                               wait for it, then print it; ^C leaves the queue\n"
 	"  echo 'priority=high' > wait/global/apply            the same with a request: priority=, ttl=, timeout=\n"
 	"  touch queue/global/apply/high@build-17              join the queue and go on; ls shows the order\n"
+	"  test -e global/apply@build-17                       is it my turn? takes it up, as any access by that name does\n"
 	"  echo 'reason=migration' >> global/apply             note something; ttl=90m and renew=15m change the lease\n"
 	"  cat why                                             why your last call was refused\n"
 	"\n"

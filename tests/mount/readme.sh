@@ -17,6 +17,7 @@ expect_ok bash -c "printf 'priority=high\nttl=2h\n' > wait/global/apply"
 expect_equal "$(flock custom/nightly sed -n 's/^state=//p' custom/nightly)" acquired
 expect_ok touch queue/global/apply/high@build-17
 expect_equal "$(ls queue/global/apply | wc -l)" 1
+! test -e global/apply@build-17 || fail 'not its turn yet'
 expect_fail 'busy' in_session touch global/apply
 grep -q '^LOCK_EXISTS' why || fail "$(cat why)"
 # Every tree and file it names is there.
@@ -24,4 +25,7 @@ for name in $(grep -oE '^ *(repos|custom|global|locks\.jsonl)' README | sort -u)
 	[ -e "$name" ] || fail "$name is not there"
 done
 expect_ok rm global/apply
+expect_equal "$(field global/apply state)" pending
+expect_ok test -e global/apply@build-17
+expect_equal "$(field global/apply state)" acquired
 cd /
