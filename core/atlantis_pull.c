@@ -123,9 +123,33 @@ static int project_print(FILE *out, const json_t *project, struct atlock_foreign
 	return 0;
 }
 
+static bool project_is(const json_t *a, const json_t *b)
+{
+	char dir[ATLOCK_KEY_MAX + 1];
+	char other[ATLOCK_KEY_MAX + 1];
+
+	return strcmp(atlantis_string(a, "Workspace"), atlantis_string(b, "Workspace")) == 0 &&
+	       strcmp(atlantis_string(a, "ProjectName"), atlantis_string(b, "ProjectName")) == 0 &&
+	       atlantis_path_clean(atlantis_string(a, "RepoRelDir"), dir, sizeof(dir)) == 0 &&
+	       atlantis_path_clean(atlantis_string(b, "RepoRelDir"), other, sizeof(other)) == 0 &&
+	       strcmp(dir, other) == 0;
+}
+
+/* Whether one further on is the same project, of which the last is the newest; a table names each once. */
+static bool project_comes_again(const json_t *projects, size_t i)
+{
+	const json_t *project = json_array_get(projects, i);
+
+	for (size_t j = i + 1; j < json_array_size(projects); j++)
+		if (project_is(project, json_array_get(projects, j)))
+			return true;
+	return false;
+}
+
 static int pull_projects(const json_t *value, struct atlock_foreign_record *record, struct atlock_why *why)
 {
 	const char *head = atlantis_string(value, "Pull.HeadCommit");
+	const json_t *projects = json_object_get(value, "Projects");
 	json_t *project;
 	FILE *out;
 	size_t len;
@@ -137,7 +161,11 @@ static int pull_projects(const json_t *value, struct atlock_foreign_record *reco
 		return atlantis_no_memory(why);
 	if (head[0] != '\0')
 		fprintf(out, "head=%s\n", head);
-	json_array_foreach(json_object_get(value, "Projects"), i, project) {
+	json_array_foreach(projects, i, project) {
+		if (project_comes_again(projects, i)) {
+			record->shortened = true;
+			continue;
+		}
 		err = project_print(out, project, record, why);
 		if (err < 0)
 			break;

@@ -38,6 +38,7 @@ int pull_project_next(struct op *op, const struct atlock_pull_name *pull, struct
 /* One line of projects.tsv. */
 struct pull_result {
 	struct atlock_name lock;
+	size_t line; /* that it is on */
 	enum atlock_project_status status;
 	bool has_policy;
 	struct slice policy; /* points into `text` */

@@ -180,7 +180,7 @@ static int line_parse(const struct atlock_pull_name *pull, const char *line, siz
 }
 
 /* Takes one line; the first may name the head commit instead. */
-static int line_take(const struct atlock_pull_name *pull, const char *line, size_t len, bool first,
+static int line_take(const struct atlock_pull_name *pull, const char *line, size_t len, size_t number,
 		     struct pull_change *out, struct atlock_why *why)
 {
 	static const char head[] = "head=";
@@ -188,7 +188,7 @@ static int line_take(const struct atlock_pull_name *pull, const char *line, size
 
 	if (len == 0)
 		return 0;
-	if (first && len >= strlen(head) && memcmp(line, head, strlen(head)) == 0)
+	if (number == 1 && len >= strlen(head) && memcmp(line, head, strlen(head)) == 0)
 		return head_parse(line + strlen(head), len - strlen(head), out->head, why);
 	if (out->count == PULL_PROJECTS_MAX)
 		return why_set(why, -EDQUOT, ATLOCK_QUOTA, "a pull request may have %d projects", PULL_PROJECTS_MAX);
@@ -200,7 +200,51 @@ static int line_take(const struct atlock_pull_name *pull, const char *line, size
 		out->results = results;
 	}
 	memset(&out->results[out->count], 0, sizeof(out->results[0]));
+	out->results[out->count].line = number;
 	return line_parse(pull, line, len, &out->results[out->count++], why);
+}
+
+/* By the lock, then by the line. */
+static int compare_results(const void *a, const void *b)
+{
+	const struct pull_result *one = *(const struct pull_result *const *)a;
+	const struct pull_result *other = *(const struct pull_result *const *)b;
+	size_t shorter = one->lock.len < other->lock.len ? one->lock.len : other->lock.len;
+	int order = memcmp(one->lock.key, other->lock.key, shorter);
+
+	if (order == 0)
+		order = one->lock.len - other->lock.len;
+	return order != 0 ? order : (one->line > other->line) - (one->line < other->line);
+}
+
+/* Of two lines about one project, which would count? A column can be spelled in more than one way, so looking does not tell. */
+static int projects_differ(const struct pull_change *change, struct atlock_why *why)
+{
+	const struct pull_result **sorted = calloc(change->count + 1, sizeof(const struct pull_result *));
+	char path[ATLOCK_PATH_MAX] = "";
+	size_t first = 0;
+	size_t again = 0;
+
+	if (!sorted)
+		return why_set(why, -ENOMEM, ATLOCK_BACKEND_ERROR, "out of memory");
+	for (size_t i = 0; i < change->count; i++)
+		sorted[i] = &change->results[i];
+	qsort(sorted, change->count, sizeof(const struct pull_result *), compare_results);
+	for (size_t i = 0; i + 1 < change->count; i++) {
+		const struct pull_result *one = sorted[i];
+		const struct pull_result *next = sorted[i + 1];
+
+		if (!atlock_name_equal(&one->lock, &next->lock) || (again > 0 && again < next->line))
+			continue;
+		first = one->line;
+		again = next->line;
+		(void)atlock_name_print(NULL, &one->lock, path, sizeof(path));
+	}
+	free(sorted);
+	if (again == 0)
+		return 0;
+	return why_set(why, -EINVAL, ATLOCK_INVALID_REQUEST,
+		       "line %zu: the same project as on line %zu, %.300s: name each once", again, first, path);
 }
 
 static int projects_parse(const struct atlock_pull_name *pull, const char *text, size_t len, struct pull_change *out,
@@ -214,11 +258,11 @@ static int projects_parse(const struct atlock_pull_name *pull, const char *text,
 		const char *newline = memchr(text, '\n', len);
 		size_t line = newline ? (size_t)(newline - text) : len;
 
-		err = line_take(pull, text, line, number++ == 0, out, &bad);
+		err = line_take(pull, text, line, ++number, out, &bad);
 		text += line + (newline != NULL);
 		len -= line + (newline != NULL);
 	}
-	return err ? why_set(why, err, bad.code, "line %zu: %s", number, bad.text) : 0;
+	return err ? why_set(why, err, bad.code, "line %zu: %s", number, bad.text) : projects_differ(out, why);
 }
 
 int pull_change_parse(const struct atlock_pull_name *pull, enum atlock_pull_text what, const char *text, size_t len,

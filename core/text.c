@@ -254,20 +254,20 @@ static int lines_take(struct parse *p, const char *text, size_t len)
 }
 
 /* A URL that is pasted into url= often has a token in it. */
-static void url_strip(struct text_change *change)
+static void url_strip(char *meta, size_t *len)
 {
-	const char *at = change->meta;
-	size_t left = change->meta_len;
+	const char *at = meta;
+	size_t left = *len;
 	struct meta_line line;
 
 	while (meta_next(&at, &left, &line)) {
-		char *value = change->meta + (line.value - change->meta);
+		char *value = meta + (line.value - meta);
 		char *end = value + line.value_len;
 
 		if (!meta_line_is(&line, "url"))
 			continue;
-		value += text_strip_userinfo(value, line.value_len);
-		change->meta_len -= (size_t)(end - value);
+		value += text_strip_scp(value, text_strip_userinfo(value, line.value_len));
+		*len -= (size_t)(end - value);
 		memmove(value, end, left + 2); /* with the newline before the rest and the NUL behind it */
 		return;
 	}
@@ -287,7 +287,7 @@ int text_parse(const char *text, size_t len, struct text_change *out, struct atl
 	if (!err)
 		err = meta_print(&p.own, &out->meta, &out->meta_len, why);
 	if (!err)
-		url_strip(out);
+		url_strip(out->meta, &out->meta_len);
 	free(p.notes);
 	return err;
 }
@@ -299,6 +299,8 @@ int text_parse_plain(const char *text, size_t len, char **out, size_t *out_len, 
 
 	if (!err)
 		err = meta_print(&p.own, out, out_len, why);
+	if (!err)
+		url_strip(*out, out_len);
 	free(p.notes);
 	return err;
 }

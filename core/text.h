@@ -47,6 +47,12 @@ int text_parse_plain(const char *text, size_t len, char **out, size_t *out_len, 
 size_t text_strip_userinfo(char *text, size_t len);
 
 /*
+ * The same for a text that is one address without a scheme, as "user:password@host:path". A user without a password is no secret
+ * there and part of the address: "git@host:path" stays.
+ */
+size_t text_strip_scp(char *text, size_t len);
+
+/*
  * The keys of `old`, with those of `new` in place or at the end. `*out` is malloc'ed. -EDQUOT above ATLOCK_META_KEYS or
  * ATLOCK_META_BYTES, -ENOMEM.
  */

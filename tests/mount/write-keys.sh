@@ -25,6 +25,12 @@ echo 'url=https://bot:token@example.org/?a=b&c=d' >>"$lock"
 expect_equal "$(own)" $'y=1\nz=2\nurl=https://example.org/?a=b&c=d\npull=7'
 setfattr -n user.url -v 'https://bot:token@example.org/x' "$lock"
 expect_equal "$(field "$lock" url)" 'https://example.org/x'
+echo 'url=bot:token@example.org:acme/infra.git' >>"$lock"
+expect_equal "$(field "$lock" url)" 'example.org:acme/infra.git'
+setfattr -n user.url -v 'bot:token@example.org:acme/infra.git' "$lock"
+expect_equal "$(field "$lock" url)" 'example.org:acme/infra.git'
+echo 'url=git@example.org:acme/infra.git' >>"$lock"
+expect_equal "$(field "$lock" url)" 'git@example.org:acme/infra.git' 'a user without a password'
 setfattr -n user.url -v 'https://example.org/?a=b&c=d' "$lock"
 printf 'y=\n' >>"$lock"
 expect_equal "$(field "$lock" y)" ''

@@ -333,6 +333,66 @@ static void userinfo_is_taken_out_of_urls(void **state)
 	}
 }
 
+static void password_is_taken_out_of_an_address_without_scheme(void **state)
+{
+	static const struct {
+		const char *text;
+		const char *left;
+	} cases[] = {
+		{ "u:TOKEN@h:path", "h:path" },
+		{ "u:TOKEN@h:a/b@v1", "h:a/b@v1" },
+		{ "u:TOKEN@h/a/b", "h/a/b" },
+		{ "u:t@ken@h:p", "h:p" },
+		{ "u:to:ken@h:p", "h:p" },
+		{ ":TOKEN@h:p", "h:p" },
+		{ "u:@h:p", "h:p" },
+		{ "u:TOKEN@h:path@v2", "h:path@v2" },
+		{ "git@h:a/b", "git@h:a/b" },
+		{ "git@h:22/a:b@c", "git@h:22/a:b@c" },
+		{ "git@h:x@y", "git@h:x@y" },
+		{ "h:a/b:c@d:e", "h:a/b:c@d:e" },
+		{ "h:path", "h:path" },
+		{ "mailto:bob@example.org", "mailto:bob@example.org" },
+		{ "https://h/a:b@c:d", "https://h/a:b@c:d" },
+		{ "u:t@", "u:t@" },
+		{ "@", "@" },
+		{ "", "" },
+	};
+	char text[64];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		(void)strlcpy(text, cases[i].text, sizeof(text));
+		text[text_strip_scp(text, strlen(text))] = '\0';
+		assert_string_equal(text, cases[i].left);
+	}
+}
+
+/* Which of two would count? All spellings of a name are one project. */
+static void table_names_each_project_once(void **state)
+{
+	static const struct {
+		const char *text;
+		const char *why; /* NULL: taken */
+	} cases[] = {
+		{ "a\tw\t\tplanned\na\tw\tp\tplanned\na\tv\t\tplanned\nb\tw\t\tplanned\n", NULL },
+		{ "a\tw\t\tplanned\nb\tw\t\tplanned\na\tw\t\tapplied\n", "line 3: the same project as on line 1" },
+		{ "a\tw\t\tplanned\na\tw\t\tplanned\n", "line 2: the same project as on line 1" },
+		{ "head=aa\n.\tw\t\tplanned\n\n\tw\t\tplanned\n", "line 4: the same project as on line 2" },
+		{ "a\tw\t\tplanned\n%61\t%77\t\tplanned\n", "a/-/w: name each once" },
+		{ "z\tw\t\tplanned\nz\tw\t\tplanned\na\tw\t\tplanned\na\tw\t\tplanned\n", "line 2: " },
+	};
+	struct stage *s = *state;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		int err = pull_write(s, "alice@1", ATLOCK_PULL_PROJECTS, cases[i].text);
+
+		assert_int_equal(err, cases[i].why == NULL ? 0 : -EINVAL);
+		if (cases[i].why != NULL && strstr(s->why.text, cases[i].why) == NULL)
+			fail_msg("not \"%s\": %s", cases[i].why, s->why.text);
+	}
+}
+
 static void summary_counts(void **state)
 {
 	struct stage *s = *state;
@@ -507,6 +567,8 @@ int main(void)
 		cmocka_unit_test(statuses_have_words),
 		cmocka_unit_test(a_long_host_leaves_less_room_for_projects),
 		cmocka_unit_test(userinfo_is_taken_out_of_urls),
+		cmocka_unit_test(password_is_taken_out_of_an_address_without_scheme),
+		STAGED(table_names_each_project_once),
 		STAGED(results_of_the_same_commit_are_merged),
 		STAGED(another_commit_forgets_what_is_not_about_it),
 

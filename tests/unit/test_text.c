@@ -115,6 +115,8 @@ static void own_keys_are_kept_in_order(void **state)
 	assert_meta("a=1\nurl=https://bot:t@ken@host/x?y=@z\nb=2\n", "a=1\nurl=https://host/x?y=@z\nb=2\n");
 	assert_meta("url=https://bot:token@host\n", "url=https://host\n");
 	assert_meta("url=bot@host\n", "url=bot@host\n");
+	assert_meta("a=1\nurl=bot:token@host:acme/infra.git\nb=2\n", "a=1\nurl=host:acme/infra.git\nb=2\n");
+	assert_meta("url=git@host:acme/infra.git\nx=u:p@h:p\n", "url=git@host:acme/infra.git\nx=u:p@h:p\n");
 	assert_meta("dsn=db://u:p@host\nurl=\n", "dsn=db://u:p@host\nurl=\n");
 	assert_meta("a=1\n\nb=2\na=3\n", "a=3\nb=2\n");
 	assert_meta("empty=\n", "empty=\n");
