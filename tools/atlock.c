@@ -39,6 +39,16 @@ static const struct command commands[] = {
 	  "\n"
 	  "TO is a new or empty directory. The copy is of one moment, compact, and checked.\n",
 	  cmd_backup },
+	{ "bench", "[-j N] [-t TIME] [--json] [cycle|read|handover]...", "measure what this mount can do on this host",
+	  "  -j, --jobs N         how many processes do it at once the second time (8)\n"
+	  "  -t, --time TIME      how long each measurement takes (3s)\n"
+	  "      --json           a JSON object, with rates a second and microseconds\n"
+	  "  -f, --force          even if the option on_event is set, whose command is told of every lock\n"
+	  "\n"
+	  "cycle takes a lock and gives it back, read is cat of one that is held, handover is from giving back\n"
+	  "until who waits has it. Locks are in a directory of its own below custom/, or if it may not, repos/, and\n"
+	  "none is left; the log of events has two lines for each. Exits with 77 who may take no lock at all.\n",
+	  cmd_bench },
 	{ "completion", "bash|zsh|fish", "print what a shell needs to complete the words of this program",
 	  "Installed with the program. For this shell alone: source <(atlock completion bash)\n", cmd_completion },
 	{ "doctor", "", "look at all that a mount needs, and say what is wrong and what to do", "", cmd_doctor },

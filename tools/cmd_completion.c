@@ -63,6 +63,7 @@ static void print_bash(void)
 	printf("\thelp:*) words='");
 	bash_commands();
 	puts("' ;;\n"
+	     "\tbench:*) words='cycle read handover' ;;\n"
 	     "\tforce-unlock:* | queue:* | renew:* | show:* | transfer:* | unlock:* | wait:*)\n"
 	     "\t\twhile read -r i; do\n"
 	     "\t\t\t[[ $i != \"$cur\"* ]] || COMPREPLY+=(\"$i\")\n"
@@ -169,6 +170,7 @@ static void print_fish(void)
 		fish_options(command->name, command->more);
 		fish_options(command->name, choice_common);
 	}
+	puts("complete -c atlock -n '__fish_seen_subcommand_from bench' -f -a 'cycle read handover'");
 	puts("complete -c atlock -n '__fish_seen_subcommand_from force-unlock queue renew show transfer unlock wait' -f \\\n"
 	     "\t-a '(atlock ls 2>/dev/null | cut -f1)'");
 }

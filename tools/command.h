@@ -44,6 +44,7 @@ struct tool {
 
 command_fn cmd_audit;
 command_fn cmd_backup;
+command_fn cmd_bench;
 command_fn cmd_completion;
 command_fn cmd_doctor;
 command_fn cmd_export;
