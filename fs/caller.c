@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "handle.h"
 #include "permit.h"
 
 int caller_identify(struct call *call, const char *who, struct atlock_caller *out)
@@ -19,6 +20,16 @@ int caller_identify(struct call *call, const char *who, struct atlock_caller *ou
 int caller_user(struct call *call, struct atlock_caller *out)
 {
 	return caller_identify(call, "x", out);
+}
+
+int caller_opener(struct call *call, const struct handle *handle, struct atlock_caller *out)
+{
+	const struct atlock_caller *opener = handle_caller(handle);
+
+	if (opener == NULL)
+		return caller_user(call, out);
+	*out = *opener;
+	return 0;
 }
 
 int caller_view(struct call *call, const struct atlock_view *view, struct atlock_view *shown, char **own)

@@ -4,11 +4,16 @@
 
 #include "fs.h"
 
+struct handle;
+
 /* The caller as a holder; `who` is what followed '@' in the name used, "" for the session. */
 int caller_identify(struct call *call, const char *who, struct atlock_caller *out);
 
 /* As above, for a caller of whom only the user matters: never fails for want of a session. */
 int caller_user(struct call *call, struct atlock_caller *out);
+
+/* The same for an open file, which keeps the rights of who opened it to write; `handle` may be NULL. */
+int caller_opener(struct call *call, const struct handle *handle, struct atlock_caller *out);
 
 /*
  * A view as this caller may read it: `shown` borrows from `view`; `*own`, which may be NULL, is what it has of its own, to be

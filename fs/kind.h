@@ -54,8 +54,9 @@ struct kind {
 	int (*stat)(struct call *call, struct node *node, struct stat *st, struct life *life);
 	int (*set)(struct call *call, struct node *node, struct handle *handle, const struct stat *want, int which);
 
-	/* Links: where one leads. */
+	/* Links: where one leads. And directories of links to locks: the lock that the link called `id` leads to, -ENOENT. */
 	int (*readlink)(struct call *call, struct node *node, char out[ATLOCK_PATH_MAX]);
+	int (*find)(struct call *call, struct node *dir, const char *id, struct atlock_view *out);
 
 	/* Directories: `name` is a component below `dir` of at most ATLOCK_COMPONENT_MAX bytes. */
 	int (*lookup)(struct call *call, struct node *dir, const char *name, struct found *out);
@@ -110,11 +111,10 @@ extern const struct kind kind_verdict;       /* kind_app.c */
 extern const struct kind kind_by;            /* kind_by.c */
 extern const struct kind kind_by_groups;     /* kind_by.c: by/owner/ and its like */
 extern const struct kind kind_by_group;      /* kind_by.c: by/owner/alice/ and its like */
-extern const struct kind kind_by_link;       /* kind_by.c */
+extern const struct kind kind_link;          /* kind_link.c: a link to a lock, in by/ and pulls/ */
 extern const struct kind kind_pull_dir;      /* kind_pull.c: pulls/ and on the way to a pull request */
 extern const struct kind kind_pull;          /* kind_pull.c: one pull request */
 extern const struct kind kind_pull_locks;    /* kind_pull.c */
-extern const struct kind kind_pull_link;     /* kind_pull.c */
 extern const struct kind kind_pull_file;     /* kind_pull_file.c */
 extern const struct kind kind_pull_projects; /* kind_pull_project.c: projects/ and below */
 extern const struct kind kind_pull_project;  /* kind_pull_project.c */

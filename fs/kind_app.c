@@ -97,14 +97,9 @@ static int app_give(struct call *call, struct node *node, const struct atlock_ca
 /* touch(1) says again what the file reads. Truncating alone says nothing: `> f` is followed by the word. */
 static int app_set(struct call *call, struct node *node, struct handle *handle, const struct stat *want, int which)
 {
-	const struct atlock_caller *opener = handle_caller(handle);
 	struct atlock_caller caller;
-	int err = 0;
+	int err = caller_opener(call, handle, &caller);
 
-	if (opener != NULL)
-		caller = *opener;
-	else
-		err = caller_user(call, &caller);
 	if (err == 0 && (which & FUSE_SET_ATTR_MODE))
 		err = call_refuse(call, -EPERM, ATLOCK_PERMISSION_DENIED,
 				  "the mode of an app's file cannot be changed");

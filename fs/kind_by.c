@@ -85,7 +85,7 @@ static int groups_list(struct call *call, struct node *dir, struct listing *out)
 /* --- by/owner/alice/ --- */
 
 /* The lock where it was last seen, if it is that one still: 0 or 1. */
-static int link_hinted(struct call *call, struct node *group, const char *id, struct atlock_view *view)
+static int find_hinted(struct call *call, struct node *group, const char *id, struct atlock_view *view)
 {
 	char is[ATLOCK_ID_MAX] = "";
 	struct atlock_name name;
@@ -99,9 +99,9 @@ static int link_hinted(struct call *call, struct node *group, const char *id, st
 	return 1;
 }
 
-static int link_find(struct call *call, struct node *group, const char *id, struct atlock_view *view)
+static int group_find(struct call *call, struct node *group, const char *id, struct atlock_view *view)
 {
-	int err = link_hinted(call, group, id, view);
+	int err = find_hinted(call, group, id, view);
 
 	if (err == 0)
 		return 0;
@@ -111,18 +111,7 @@ static int link_find(struct call *call, struct node *group, const char *id, stru
 	return err == 1 ? -ENOENT : err;
 }
 
-static int group_lookup(struct call *call, struct node *dir, const char *name, struct found *out)
-{
-	struct atlock_view view = { 0 };
-	int err = link_find(call, dir, name, &view);
-
-	if (err == 0)
-		err = link_found(call, dir, &view, &kind_by_link, out);
-	atlock_view_clear(&view);
-	return err;
-}
-
-struct link_list {
+struct hinted_list {
 	struct hints *hints;
 	struct listing *out;
 };
@@ -130,42 +119,19 @@ struct link_list {
 /* Whoever lists may well look at each. */
 static int list_lock(void *arg, const struct atlock_view *view)
 {
-	const struct link_list *list = arg;
+	const struct hinted_list *list = arg;
 	char id[ATLOCK_ID_MAX];
 
 	atlock_by_id(view, id);
 	hint_set(list->hints, id, &view->name);
-	return listing_add(list->out, id, S_IFLNK);
+	return link_list(list->out, view);
 }
 
 static int group_list(struct call *call, struct node *dir, struct listing *out)
 {
-	struct link_list list = { call->fs->hints, out };
+	struct hinted_list list = { call->fs->hints, out };
 
 	return atlock_by_list(call->al, group_of(dir->parent), dir->component, list_lock, &list);
-}
-
-/* --- A link --- */
-
-static int link_stat(struct call *call, struct node *node, struct stat *st, struct life *life)
-{
-	struct found found = { .dir = NODE_NO_DIR };
-	int err = group_lookup(call, node->parent, node->component, &found);
-
-	*st = found.st;
-	*life = found.life;
-	return err;
-}
-
-static int link_readlink(struct call *call, struct node *node, char out[ATLOCK_PATH_MAX])
-{
-	struct atlock_view view = { 0 };
-	int err = link_find(call, node->parent, node->component, &view);
-
-	if (err == 0)
-		err = link_target(call, node->parent, &view.name, out);
-	atlock_view_clear(&view);
-	return err;
 }
 
 const struct kind kind_by = {
@@ -190,13 +156,7 @@ const struct kind kind_by_group = {
 	.type = S_IFDIR,
 	.hint = by_hint,
 	.stat = by_stat,
-	.lookup = group_lookup,
+	.find = group_find,
+	.lookup = link_lookup,
 	.list = group_list,
-};
-
-const struct kind kind_by_link = {
-	.type = S_IFLNK,
-	.hint = by_hint,
-	.stat = link_stat,
-	.readlink = link_readlink,
 };

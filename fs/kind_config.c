@@ -93,14 +93,9 @@ static int option_write(struct call *call, struct node *node, struct handle *han
 /* Truncating says nothing yet: `> f` is followed by the value. */
 static int option_set(struct call *call, struct node *node, struct handle *handle, const struct stat *want, int which)
 {
-	const struct atlock_caller *opener = handle_caller(handle);
 	struct atlock_caller caller;
-	int err = 0;
+	int err = caller_opener(call, handle, &caller);
 
-	if (opener != NULL)
-		caller = *opener;
-	else
-		err = caller_user(call, &caller);
 	if (err == 0)
 		err = atlock_may_configure(call->al, &caller, node->component, &call->why);
 	if (err == 0 && ((which & ~FUSE_SET_ATTR_SIZE) != 0 || want->st_size != 0))

@@ -156,10 +156,7 @@ static int pull_rmdir(struct call *call, struct node *dir, const char *name)
 
 /* --- locks/ --- */
 
-static const char locks_hint[] =
-	"locks/ shows what the pull request holds: touch <lock>@pr:<number> adds to that, rm of a link gives a lock back";
-
-static int link_find(struct call *call, struct node *dir, const char *id, struct atlock_view *view)
+static int locks_find(struct call *call, struct node *dir, const char *id, struct atlock_view *view)
 {
 	struct atlock_pull_name pull;
 	int err = pull_of(call, dir, &pull);
@@ -169,31 +166,12 @@ static int link_find(struct call *call, struct node *dir, const char *id, struct
 	return err == 1 ? -ENOENT : err;
 }
 
-static int locks_lookup(struct call *call, struct node *dir, const char *name, struct found *out)
-{
-	struct atlock_view view = { 0 };
-	int err = link_find(call, dir, name, &view);
-
-	if (err == 0)
-		err = link_found(call, dir, &view, &kind_pull_link, out);
-	atlock_view_clear(&view);
-	return err;
-}
-
-static int list_lock(void *arg, const struct atlock_view *view)
-{
-	char id[ATLOCK_ID_MAX];
-
-	atlock_by_id(view, id);
-	return listing_add(arg, id, S_IFLNK);
-}
-
 static int locks_list(struct call *call, struct node *dir, struct listing *out)
 {
 	struct atlock_pull_name pull;
 	int err = pull_of(call, dir, &pull);
 
-	return err < 0 ? err : atlock_pull_locks(call->al, &pull, list_lock, out);
+	return err < 0 ? err : atlock_pull_locks(call->al, &pull, link_list, out);
 }
 
 /* Gives back that very lock, as removing it by its "@pr:N" name does. */
@@ -201,7 +179,7 @@ static int locks_unlink(struct call *call, struct node *dir, const char *name)
 {
 	struct atlock_view view = { 0 };
 	struct atlock_caller caller;
-	int err = link_find(call, dir, name, &view);
+	int err = locks_find(call, dir, name, &view);
 
 	if (err == 0)
 		err = caller_identify(call, view.who, &caller);
@@ -213,27 +191,6 @@ static int locks_unlink(struct call *call, struct node *dir, const char *name)
 			NULL, &call->why);
 	atlock_view_clear(&view);
 	return err == 1 ? -ENOENT : err;
-}
-
-static int link_stat(struct call *call, struct node *node, struct stat *st, struct life *life)
-{
-	struct found found = { .dir = NODE_NO_DIR };
-	int err = locks_lookup(call, node->parent, node->component, &found);
-
-	*st = found.st;
-	*life = found.life;
-	return err;
-}
-
-static int link_readlink(struct call *call, struct node *node, char out[ATLOCK_PATH_MAX])
-{
-	struct atlock_view view = { 0 };
-	int err = link_find(call, node->parent, node->component, &view);
-
-	if (err == 0)
-		err = link_target(call, node->parent, &view.name, out);
-	atlock_view_clear(&view);
-	return err;
 }
 
 const struct kind kind_pull_dir = {
@@ -258,16 +215,10 @@ const struct kind kind_pull = {
 
 const struct kind kind_pull_locks = {
 	.type = S_IFDIR,
-	.hint = locks_hint,
+	.hint = "locks/ shows what the pull request holds: touch <lock>@pr:<number> adds to that, rm of a link gives a lock back",
 	.stat = pull_dir_stat,
-	.lookup = locks_lookup,
+	.find = locks_find,
+	.lookup = link_lookup,
 	.list = locks_list,
 	.unlink = locks_unlink,
-};
-
-const struct kind kind_pull_link = {
-	.type = S_IFLNK,
-	.hint = locks_hint,
-	.stat = link_stat,
-	.readlink = link_readlink,
 };

@@ -1,14 +1,15 @@
-/* Symbolic links to locks: where they lead and what stat(2) shows of them. The directories they are in say which lock it is. */
+/*
+ * Directories of symbolic links to locks, each called by its lock's id. Such a directory says with kind->find which lock that is,
+ * has link_lookup() as its lookup and lists with link_list(); what a link shows and where it leads is the same everywhere.
+ */
 #ifndef LINK_H
 #define LINK_H
 
 #include "kind.h"
 
-/* The path of a lock as seen from `dir`: as many "../" as lead to the root, then its path. -ENAMETOOLONG. */
-int link_target(struct call *call, const struct node *dir, const struct atlock_name *name, char out[ATLOCK_PATH_MAX]);
+int link_lookup(struct call *call, struct node *dir, const char *name, struct found *out);
 
-/* A link to this lock; it is the holder's, and nothing about it may be kept: it ends with the lock. */
-int link_found(struct call *call, const struct node *dir, const struct atlock_view *view, const struct kind *kind,
-	       struct found *out);
+/* Adds the link to a lock to a struct listing, for calls of the manager that go through locks. */
+int link_list(void *arg, const struct atlock_view *view);
 
 #endif

@@ -5,13 +5,13 @@
 . "$(dirname "$0")/lib.sh"
 mount_fs
 
+session_start u
+session_start r
 cd "$MNT"
 mkdir -m 777 custom/open shared/db
 mkdir custom/closed
 touch custom/open/theirs@r global/apply@r repos/a/b/-/c/-/held@r
 echo UP >shared/db/apps/theirs
-session_start u
-session_start r
 
 # An older line, to be told from what a row leaves.
 older='"%5A" is spelled "Z"'

@@ -1,0 +1,78 @@
+#include <bsd/string.h>
+#include <errno.h>
+#include <string.h>
+
+#include "attr.h"
+#include "link.h"
+#include "listing.h"
+
+/* The path of a lock as seen from `dir`: as many "../" as lead to the root, then its path. */
+static int link_target(struct call *call, const struct node *dir, const struct atlock_name *name,
+		       char out[ATLOCK_PATH_MAX])
+{
+	static const char up[] = "../";
+	char path[ATLOCK_PATH_MAX];
+	size_t at = 0;
+
+	for (; dir->parent != NULL; dir = dir->parent, at += strlen(up)) {
+		if (at + sizeof(up) > ATLOCK_PATH_MAX)
+			return -ENAMETOOLONG;
+		memcpy(out + at, up, sizeof(up));
+	}
+	if (atlock_name_print(call->al, name, path, sizeof(path)) < 0 ||
+	    strlcpy(out + at, path, ATLOCK_PATH_MAX - at) >= ATLOCK_PATH_MAX - at)
+		return -ENAMETOOLONG;
+	return 0;
+}
+
+/* The link is the holder's, and nothing about it may be kept: it ends with the lock. */
+static int link_read(struct call *call, struct node *dir, const char *name, char target[ATLOCK_PATH_MAX],
+		     struct stat *st)
+{
+	struct atlock_view view = { 0 };
+	int err = dir->kind->find(call, dir, name, &view);
+
+	if (err == 0)
+		err = link_target(call, dir, &view.name, target);
+	if (err == 0 && st != NULL)
+		attr_link(call, &view, strlen(target), st);
+	atlock_view_clear(&view);
+	return err;
+}
+
+int link_lookup(struct call *call, struct node *dir, const char *name, struct found *out)
+{
+	char target[ATLOCK_PATH_MAX];
+
+	out->kind = &kind_link;
+	out->life = (struct life){ 0 };
+	return link_read(call, dir, name, target, &out->st);
+}
+
+int link_list(void *arg, const struct atlock_view *view)
+{
+	char id[ATLOCK_ID_MAX];
+
+	atlock_by_id(view, id);
+	return listing_add(arg, id, S_IFLNK);
+}
+
+static int link_stat(struct call *call, struct node *node, struct stat *st, struct life *life)
+{
+	char target[ATLOCK_PATH_MAX];
+
+	*life = (struct life){ 0 };
+	return link_read(call, node->parent, node->component, target, st);
+}
+
+static int link_readlink(struct call *call, struct node *node, char out[ATLOCK_PATH_MAX])
+{
+	return link_read(call, node->parent, node->component, out, NULL);
+}
+
+const struct kind kind_link = {
+	.type = S_IFLNK,
+	.hint = "a link shows that its lock is held: what can be changed is what it leads to",
+	.stat = link_stat,
+	.readlink = link_readlink,
+};
