@@ -57,7 +57,7 @@ LIBRARY := -fPIC -fno-semantic-interposition
 FLAGS_store = $(LIBRARY) -Istore $(call system_flags,lmdb libbsd libmd hiredis)
 FLAGS_core = $(LIBRARY) -Icore -Istore $(call system_flags,libbsd libmd jansson libsodium)
 FLAGS_fs = -I$(OUT)/include $(call system_flags,fuse3 libbsd jansson)
-FLAGS_tools = -I$(OUT)/include $(call system_flags,libbsd jansson)
+FLAGS_tools = -I$(OUT)/include $(call system_flags,libbsd jansson ncursesw)
 FLAGS_tests = -Icore -Istore -Itools -Itests $(call system_flags,lmdb libbsd libmd jansson cmocka fuse3 hiredis libcurl)
 LINK_bench_nullfs := fuse3
 LINK_bench_goals := hiredis libcurl
@@ -121,10 +121,10 @@ clean: ## remove everything that was built
 # --- Packages: Debian names, by what needs them ---
 
 PACKAGES_build := gcc libc6-dev make pkg-config libfuse3-dev fuse3 liblmdb-dev libbsd-dev libmd-dev libjansson-dev \
-	libhiredis-dev libsodium-dev
+	libhiredis-dev libsodium-dev libncurses-dev
 PACKAGES_test := libcmocka-dev attr jq passwd procps util-linux strace valgrind libcurl4-openssl-dev redis-server \
 	redis-tools curl python3 faketime zsh fish prometheus prometheus-node-exporter lmdb-utils e2fsprogs \
-	python3-yaml systemd libxml2-utils
+	python3-yaml systemd libxml2-utils tmux
 PACKAGES_deb := build-essential debhelper lintian debootstrap
 PACKAGES_bench := etcd-server etcd-client
 PACKAGES_lint := clang-tidy clang-format cppcheck mandoc
@@ -171,7 +171,7 @@ $(OUT)/atlockfs: $(call objects,$(FS)) $(LIBS)
 
 $(OUT)/atlock: $(call objects,$(TOOLS)) $(LIBS)
 	$(call say,LD,$@)
-	$(Q)$(call link,$@,$^)
+	$(Q)$(call link,$@,$^,ncursesw)
 
 $(OUT)/unit/%: $(OUT)/obj/tests/unit/%.o $(OUT)/libtest.a $(OUT)/libtools.a $(LIBS)
 	$(call say,LD,$@)

@@ -167,6 +167,25 @@ static const struct command commands[] = {
 	  "      --key-file FILE  its key, if it is encrypted\n",
 	  cmd_show },
 	{ "status", "", "where the file system is mounted, and whether all is well", "", cmd_status },
+	{ "top", "[-d SECONDS] [-n N] [-b] [-q] [-s COLUMN] [FILTER...] [PATH]",
+	  "show what is held, who waits and how fast it goes, as it changes",
+	  "  -d, --delay SECONDS          between two looks (2); longer where looking takes long\n"
+	  "  -n, --iterations N           end after so many\n"
+	  "  -b, --batch                  plain text, as without a terminal\n"
+	  "  -q, --queue                  who waits (else what is held)\n"
+	  "  -s, --sort COLUMN            by its heading\n"
+	  "  -R, --reverse                the other way around\n"
+	  "  -o, --owner USER             held by this user, as for ls; and the queues of those:\n"
+	  "      --who NAME               held as this one\n"
+	  "  -r, --repo REPO              of this repository\n"
+	  "  -p, --pull N                 for this pull request\n"
+	  "      --older-than TIME        held for so long, or longer\n"
+	  "      --expiring-within TIME   whose lease ends by then\n"
+	  "\n"
+	  "Keys: arrows, PgUp, PgDn, Home, End move; Tab changes between locks and queues; s sorts, r\n"
+	  "reverses, / filters; Enter shows all; d releases, F by force; + and - change a waiter's\n"
+	  "priority; space pauses; ? helps; q quits.\n",
+	  cmd_top },
 	{ "transfer", "--to OWNER[@WHO]|@WHO LOCK...", "hand locks over; token and queue stay",
 	  "  -t, --to HOLDER      whose they are from now on\n", cmd_transfer },
 	{ "unlock", "LOCK...", "give locks back", "", cmd_unlock },

@@ -48,7 +48,7 @@ static void print_bash(void)
 	     "\tcase $prev in\n"
 	     "\t-m | --mount | -S | --store) mapfile -t COMPREPLY < <(compgen -d -- \"$cur\"); return ;;\n"
 	     "\t--key-file | --file) mapfile -t COMPREPLY < <(compgen -f -- \"$cur\"); return ;;\n"
-	     "\t-p | --priority) [ \"$command\" = ls ] || words='low normal high critical' ;;\n"
+	     "\t-p | --priority) [[ $command = @(ls|top) ]] || words='low normal high critical' ;;\n"
 	     "\tesac\n"
 	     "\t[ -n \"$words\" ] || case $command:$cur in");
 	printf("\t:*) words='");

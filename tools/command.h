@@ -65,6 +65,7 @@ command_fn cmd_restore;
 command_fn cmd_run;
 command_fn cmd_show;
 command_fn cmd_status;
+command_fn cmd_top;
 command_fn cmd_transfer;
 command_fn cmd_unlock;
 command_fn cmd_verify;

@@ -1,0 +1,37 @@
+/* The columns of the tables that atlock top shows: what stands in them, how they sort, and which have room. */
+#ifndef TOOLS_TOP_COLUMN_H
+#define TOOLS_TOP_COLUMN_H
+
+#include "term.h"
+#include "top_model.h"
+#include "top_text.h"
+
+#define TOP_COLUMNS 8
+
+struct top_column {
+	const char *name;
+	size_t width;      /* at least */
+	size_t most;       /* and at most, while others are short of room */
+	unsigned int rank; /* where there is little room, those with a higher one go first */
+	size_t first;      /* columns that the first must have before this one is shown */
+	enum top_cut cut;
+	bool right;      /* numbers */
+	bool descending; /* the largest first, unless it is reversed */
+	void (*print)(const struct top_row *row, int64_t now, char *out, size_t len);
+	int (*compare)(const struct top_row *a, const struct top_row *b);
+	enum term_color (*tone)(const struct top_row *row, int64_t now); /* how urgent it is; NULL: never */
+};
+
+/* The i-th column of a view, or NULL after the last. */
+const struct top_column *top_column(enum top_view view, size_t i);
+
+/* The one with this name, however it is written: its number, or TOP_COLUMNS. */
+size_t top_column_find(enum top_view view, const char *name);
+
+/* How wide each is on a terminal so wide; 0: not shown. One column is left free between two. */
+void top_column_fit(enum top_view view, size_t width, size_t widths[TOP_COLUMNS]);
+
+/* Whether `a` comes before `b`, below 0, or after it: by the column, then by lock and place in its queue. */
+int top_column_order(const struct top_column *column, bool reverse, const struct top_row *a, const struct top_row *b);
+
+#endif

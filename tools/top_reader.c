@@ -1,0 +1,268 @@
+#include "top_reader.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#define PIECE (256 * 1024) /* bytes that are read at a time: each read is a request to the daemon */
+
+int64_t top_steady(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (int64_t)ts.tv_sec * ATLOCK_SECOND + ts.tv_nsec;
+}
+
+void top_gone_print(int err, char *out, size_t len)
+{
+	if (err == -ENOTCONN || err == -ECONNABORTED)
+		(void)snprintf(out, len, "the daemon is dead");
+	else if (err == -ENOENT)
+		(void)snprintf(out, len, "no atlockfs is mounted there");
+	else
+		(void)snprintf(out, len, "it cannot be read: %s", strerror(-err));
+}
+
+/* --- One reading --- */
+
+struct reading {
+	struct mount mount;
+	const struct filter *filter;
+	const atomic_bool *stop;
+	struct top_model *model;
+};
+
+typedef int line_fn(struct reading *reading, const char *line, size_t len);
+
+static int lines_each(struct reading *reading, const char *path, line_fn *fn)
+{
+	FILE *file = mount_read(&reading->mount, path);
+	char *buffer = malloc(PIECE);
+	char *line = NULL;
+	size_t size = 0;
+	ssize_t len;
+	int err = 0;
+
+	if (file == NULL || buffer == NULL) {
+		err = file == NULL ? -errno : -ENOMEM;
+		free(buffer);
+		if (file != NULL)
+			fclose(file);
+		return err;
+	}
+	(void)setvbuf(file, buffer, _IOFBF, PIECE);
+	errno = 0;
+	while (err == 0 && (len = getline(&line, &size, file)) > 0)
+		err = atomic_load(reading->stop) ? -ECANCELED : fn(reading, line, (size_t)len);
+	if (err == 0 && ferror(file))
+		err = errno == 0 ? -EIO : -errno;
+	free(line);
+	fclose(file);
+	free(buffer);
+	return err;
+}
+
+/* Of the waiters, those for locks that are wanted; which that are, the filter can only tell of the locks themselves. */
+static bool is_wanted(const struct reading *reading, const json_t *object)
+{
+	const char *lock = source_text(object, "lock");
+
+	if (!source_is_waiter(object))
+		return filter_wants(reading->filter, object);
+	return filter_wants_path(reading->filter, lock) &&
+	       (!filter_is_choosy(reading->filter) || top_model_has(reading->model, lock));
+}
+
+static int lock_take(struct reading *reading, const char *line, size_t len)
+{
+	json_t *object = json_loadb(line, len, 0, NULL);
+	int err = 0;
+
+	if (object == NULL)
+		return -EBADMSG;
+	if (is_wanted(reading, object))
+		err = top_model_add(reading->model, object);
+	json_decref(object);
+	return err;
+}
+
+static int metric_take(struct reading *reading, const char *line, size_t len)
+{
+	(void)len;
+	top_counts_take(&reading->model->counts, line);
+	return 0;
+}
+
+/* Its first line. Asking costs the store a commit, so it is asked only once the metrics say that something is wrong. */
+static int health_take(struct reading *reading, const char *line, size_t len)
+{
+	struct top_model *model = reading->model;
+
+	if (model->health[0] == '\0')
+		(void)snprintf(model->health, sizeof(model->health), "%.*s", (int)(len > 0 ? len - 1 : 0), line);
+	return 0;
+}
+
+static int reading_run(struct reading *reading)
+{
+	struct top_model *model = reading->model;
+	int err = mount_reopen(&reading->mount);
+
+	if (err == 0)
+		err = lines_each(reading, "locks.jsonl", lock_take);
+	model->counts.at = top_steady();
+	if (err == 0)
+		err = lines_each(reading, "metrics/atlockfs.prom", metric_take);
+	if (err == 0 && model->counts.health > 0)
+		err = lines_each(reading, "health", health_take);
+	mount_close(&reading->mount);
+	return err;
+}
+
+struct top_model *top_read(const struct mount *mount, const struct filter *filter, const atomic_bool *stop)
+{
+	struct reading reading = { .mount = *mount, .filter = filter, .stop = stop, .model = top_model_new() };
+	struct top_model *model = reading.model;
+	int64_t began = top_steady();
+
+	if (model == NULL)
+		return NULL;
+	reading.mount.fd = -1;
+	model->err = reading_run(&reading);
+	model->took = top_steady() - began;
+	if (model->err < 0)
+		top_gone_print(model->err, model->said, sizeof(model->said));
+	return model;
+}
+
+/* --- The thread --- */
+
+struct top_reader {
+	const struct mount *mount;
+	const struct filter *filter;
+	pthread_t thread;
+	int ready; /* an eventfd */
+	atomic_bool stop;
+	pthread_mutex_t mutex;
+	pthread_cond_t asked;
+	bool wanted;             /* mutex */
+	int64_t began;           /* mutex; 0: it is not reading */
+	struct top_model *model; /* mutex; read, and not taken yet */
+};
+
+static void *reader_main(void *arg)
+{
+	struct top_reader *reader = arg;
+	struct top_model *model;
+
+	pthread_mutex_lock(&reader->mutex);
+	while (!atomic_load(&reader->stop)) {
+		if (!reader->wanted) {
+			pthread_cond_wait(&reader->asked, &reader->mutex);
+			continue;
+		}
+		reader->wanted = false;
+		reader->began = top_steady();
+		pthread_mutex_unlock(&reader->mutex);
+		model = top_read(reader->mount, reader->filter, &reader->stop);
+		pthread_mutex_lock(&reader->mutex);
+		reader->began = 0;
+		top_model_free(reader->model);
+		reader->model = model;
+		(void)eventfd_write(reader->ready, 1);
+	}
+	pthread_mutex_unlock(&reader->mutex);
+	return NULL;
+}
+
+int top_reader_start(struct top_reader **out, const struct mount *mount, const struct filter *filter)
+{
+	struct top_reader *reader = calloc(1, sizeof(*reader));
+	sigset_t all;
+	sigset_t before;
+	int err;
+
+	*out = NULL;
+	if (reader == NULL)
+		return -ENOMEM;
+	reader->mount = mount;
+	reader->filter = filter;
+	reader->ready = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (reader->ready < 0) {
+		err = -errno;
+		free(reader);
+		return err;
+	}
+	pthread_mutex_init(&reader->mutex, NULL);
+	pthread_cond_init(&reader->asked, NULL);
+	/* Signals are for the one who draws. */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	err = pthread_create(&reader->thread, NULL, reader_main, reader);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (err != 0) {
+		close(reader->ready);
+		free(reader);
+		return -err;
+	}
+	*out = reader;
+	return 0;
+}
+
+void top_reader_ask(struct top_reader *reader)
+{
+	pthread_mutex_lock(&reader->mutex);
+	reader->wanted = true;
+	pthread_cond_signal(&reader->asked);
+	pthread_mutex_unlock(&reader->mutex);
+}
+
+int top_reader_fd(const struct top_reader *reader)
+{
+	return reader->ready;
+}
+
+struct top_model *top_reader_take(struct top_reader *reader)
+{
+	struct top_model *model;
+	eventfd_t count;
+
+	pthread_mutex_lock(&reader->mutex);
+	(void)eventfd_read(reader->ready, &count);
+	model = reader->model;
+	reader->model = NULL;
+	pthread_mutex_unlock(&reader->mutex);
+	return model;
+}
+
+int64_t top_reader_busy(struct top_reader *reader)
+{
+	int64_t began;
+
+	pthread_mutex_lock(&reader->mutex);
+	began = reader->began;
+	pthread_mutex_unlock(&reader->mutex);
+	return began == 0 ? 0 : top_steady() - began;
+}
+
+void top_reader_stop(struct top_reader *reader)
+{
+	if (reader == NULL)
+		return;
+	pthread_mutex_lock(&reader->mutex);
+	atomic_store(&reader->stop, true);
+	pthread_cond_signal(&reader->asked);
+	pthread_mutex_unlock(&reader->mutex);
+	pthread_join(reader->thread, NULL);
+	pthread_cond_destroy(&reader->asked);
+	pthread_mutex_destroy(&reader->mutex);
+	top_model_free(reader->model);
+	close(reader->ready);
+	free(reader);
+}

@@ -1,0 +1,37 @@
+/* Reads what is held, who waits and what was counted: at once, or in a thread, so that nobody has to wait for it. */
+#ifndef TOOLS_TOP_READER_H
+#define TOOLS_TOP_READER_H
+
+#include <stdatomic.h>
+
+#include "filter.h"
+#include "top_model.h"
+
+/* What is at the path of the mount now; if it cannot be read, that is in the model. `*stop` ends it early. NULL without memory. */
+struct top_model *top_read(const struct mount *mount, const struct filter *filter, const atomic_bool *stop);
+
+/* What is wrong with a mount that cannot be used, for people. */
+void top_gone_print(int err, char *out, size_t len);
+
+struct top_reader;
+
+/* Starts the thread. Mount and filter must stay. A negative errno. */
+int top_reader_start(struct top_reader **out, const struct mount *mount, const struct filter *filter);
+
+/* Lets the thread read anew, if need be once it is done with what it reads. */
+void top_reader_ask(struct top_reader *reader);
+
+/* A descriptor that can be read from once a model is ready; and that model, the caller's now, or NULL. */
+int top_reader_fd(const struct top_reader *reader);
+struct top_model *top_reader_take(struct top_reader *reader);
+
+/* For how long it has been reading; 0: it is not. */
+int64_t top_reader_busy(struct top_reader *reader);
+
+/* Ends it, if need be in the middle of a page. */
+void top_reader_stop(struct top_reader *reader);
+
+/* Nanoseconds of a clock that never steps. */
+int64_t top_steady(void);
+
+#endif
