@@ -9,9 +9,13 @@
 #include <unistd.h>
 
 #include "probes.h"
-#include "procs.h"
+#include "work_cycle.h"
 
 #define PATIENCE 120 /* seconds until all wait */
+
+/* Before anything is measured: enough at once for all threads to be there, and enough of them to fill the store's log. */
+#define WARM_PROCESSES 64
+#define WARM_CYCLES 64
 
 static void lock_take(const char *path)
 {
@@ -22,17 +26,17 @@ static void lock_take(const char *path)
 	close(fd);
 }
 
-/* A fresh store and daemon, which has done everything once. */
+/* A fresh store and daemon, which has what it needs however much there is to do. */
 static void memory_begin(enum place place)
 {
 	char *remove[] = { "rm", "-rf", (char *)mount_store(place), NULL };
+	struct cycle cycle = { .directory = NULL };
 
 	if (program_run(remove, 0) != 0)
 		errx(1, "%s cannot be removed", mount_store(place));
 	mount_start(place);
-	lock_take(mount_path(place, "warm@up"));
-	if (unlink(mount_path(place, "warm@up")) != 0)
-		err(1, "%s", mount_path(place, "warm@up"));
+	cycle.directory = mount_path(place, "warm-%");
+	(void)procs_rate(&work_cycle, &cycle, WARM_PROCESSES, 0, WARM_CYCLES);
 }
 
 static unsigned long waiters_of(const char *lock)

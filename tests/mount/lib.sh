@@ -108,6 +108,11 @@ finish() {
 	exit "$status"
 }
 
+# Anonymous memory of the daemon, in kB.
+anonymous() {
+	sed -n 's/^RssAnon:[ \t]*\([0-9]*\) kB/\1/p' "/proc/$DAEMON/status"
+}
+
 # --- Who asks ---
 
 # Runs a command as another user (atlt1, atlt2) in this session.
@@ -188,6 +193,16 @@ expect_errno() {
 
 expect_equal() {
 	[ "$1" = "$2" ] || fail "${3:-}${3:+: }\"$1\" instead of \"$2\""
+}
+
+# So many processes take and give back so many locks each, every one of another name.
+churn() {
+	local i pids=()
+	for i in $(seq "$1"); do
+		"$SYS" cycle "$MNT/repos/acme/infra/-/d$i/-" "$2" &
+		pids+=($!)
+	done
+	for i in "${pids[@]}"; do wait "$i" || fail 'a cycle failed'; done
 }
 
 # One line of a lock: field "$f" owner

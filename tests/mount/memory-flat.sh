@@ -3,20 +3,6 @@
 # Locks that come and go leave nothing behind in the daemon: its memory levels off, and below what it may have at all.
 . "$(dirname "$0")/lib.sh"
 
-anonymous() {
-	sed -n 's/^RssAnon:[ \t]*\([0-9]*\) kB/\1/p' "/proc/$DAEMON/status"
-}
-
-# So many processes take and give back so many locks each, every one of another name.
-churn() {
-	local i pids=()
-	for i in $(seq "$1"); do
-		"$SYS" cycle "$MNT/repos/acme/infra/-/d$i/-" "$2" &
-		pids+=($!)
-	done
-	for i in "${pids[@]}"; do wait "$i" || fail 'a cycle failed'; done
-}
-
 # After the first fifth there may come more threads, and what the store's log has not put in its place yet, but not much more.
 level() {
 	local before after
