@@ -125,7 +125,7 @@ PACKAGES_build := gcc libc6-dev make pkg-config libfuse3-dev fuse3 liblmdb-dev l
 PACKAGES_test := libcmocka-dev attr jq passwd procps util-linux strace valgrind libcurl4-openssl-dev redis-server \
 	redis-tools curl python3 faketime zsh fish prometheus prometheus-node-exporter lmdb-utils e2fsprogs \
 	python3-yaml systemd libxml2-utils tmux
-PACKAGES_deb := build-essential debhelper lintian debootstrap
+PACKAGES_deb := build-essential debhelper lintian debootstrap systemd-container
 PACKAGES_bench := etcd-server etcd-client
 PACKAGES_lint := clang-tidy clang-format cppcheck mandoc
 NEED := $(BUILD)/.packages-
@@ -258,7 +258,7 @@ deb: | $(NEED)deb ## build a Debian package into $(BUILD)
 	$(Q)tools/debian/build $(abspath $(BUILD))/deb $(VERSION)
 
 .PHONY: deb-check
-deb-check: deb ## install that package in a new Debian, use it, remove it; takes minutes and root
+deb-check: deb ## install that package in a new Debian, use it, remove it, boot it; takes minutes and root
 	$(Q)tests/install/deb $(abspath $(BUILD))/deb
 
 # --- Trying it ---
