@@ -138,6 +138,7 @@ static int loop_run(struct loop *loop)
 static int on_terminal(struct top *top)
 {
 	struct loop loop = { .top = top };
+	bool ended;
 	int err;
 
 	top->again = true;
@@ -149,8 +150,11 @@ static int on_terminal(struct top *top)
 	if (err == 0)
 		err = loop_run(&loop);
 	top_screen_close();
-	top_reader_stop(loop.reader);
+	ended = top_reader_stop(loop.reader);
 	signals_pass_on(&loop.waiting);
+	/* Nothing of this is of use any more, and the thread may still look at it. */
+	if (!ended)
+		_exit(EXIT_UNAVAILABLE);
 	if (err == -ENOTSUP)
 		return tool_fail(top->tool, EXIT_UNAVAILABLE,
 				 "nothing is known of the terminal \"%s\": set TERM, or use --batch",

@@ -51,12 +51,21 @@ void top_clear(struct top *top)
 const char *top_health(const struct top *top)
 {
 	static const char *const words[] = { "ok", "degraded", "failing" };
-	size_t level;
+	const char *said = top->model == NULL ? "" : top->model->health;
+	size_t i = 0;
 
 	if (top->gone[0] != '\0')
 		return "gone";
-	level = top->model == NULL ? 0 : (size_t)top->model->counts.health;
-	return words[level < 3 ? level : 2];
+	while (i < 2 && strncmp(said, words[i], strlen(words[i])) != 0)
+		i++;
+	return words[i];
+}
+
+const char *top_trouble(const struct top *top)
+{
+	const char *said = top->model == NULL ? "" : top->model->health;
+
+	return strcmp(said, "ok") == 0 ? "" : said;
 }
 
 /* --- The lines above the list --- */

@@ -56,6 +56,9 @@ void top_head(const struct top *top, size_t line, size_t width, char out[TOP_HEA
 /* "ok", "degraded", "failing", or "gone" if nothing can be read. */
 const char *top_health(const struct top *top);
 
+/* What the mount says of itself if all is not well, else "". */
+const char *top_trouble(const struct top *top);
+
 /* Takes a model that was just read, which is its own from now on. 0 or -ENOMEM. */
 int top_take(struct top *top, struct top_model *model);
 

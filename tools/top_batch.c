@@ -69,8 +69,8 @@ static int once(struct top *top)
 		top_head(top, i, HEAD_WIDTH, head);
 		puts(head);
 	}
-	if (top->model->health[0] != '\0')
-		puts(top->model->health);
+	if (top_trouble(top)[0] != '\0')
+		puts(top_trouble(top));
 	table_print(&top->lists[top->view]);
 	return EXIT_DONE;
 }

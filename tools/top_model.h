@@ -43,7 +43,7 @@ struct top_model {
 	struct top_rows views[TOP_VIEWS];
 	bool by_name; /* the locks are in the order of their names */
 	struct top_counts counts;
-	char health[256]; /* why all is not well, or "" */
+	char health[256]; /* "ok", or "degraded" or "failing" and why */
 	int64_t took;     /* ns that reading it took */
 	int err;          /* 0, or a negative errno: it could not be read, and `said` says what is wrong */
 	char said[256];

@@ -11,7 +11,6 @@ static const struct {
 	size_t offset;
 } sums[] = {
 	{ "start_time_seconds ", offsetof(struct top_counts, started) },
-	{ "health ", offsetof(struct top_counts, health) },
 	{ "locks_held ", offsetof(struct top_counts, held) },
 	{ "waiters{", offsetof(struct top_counts, waiting) },
 	{ "events_total{type=\"acquired\"} ", offsetof(struct top_counts, granted) },

@@ -7,7 +7,6 @@
 
 struct top_counts {
 	double started; /* when the daemon was: it counts from 0 then */
-	double health;  /* 0 ok, 1 degraded, 2 failing */
 	double held;
 	double waiting;
 	double granted; /* since then, as the next; at once or to a waiter */

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #define PIECE (256 * 1024) /* bytes that are read at a time: each read is a request to the daemon */
+#define PATIENCE 2         /* seconds that a reading may take to end */
 
 int64_t top_steady(void)
 {
@@ -99,7 +100,7 @@ static int metric_take(struct reading *reading, const char *line, size_t len)
 	return 0;
 }
 
-/* Its first line. Asking costs the store a commit, so it is asked only once the metrics say that something is wrong. */
+/* Its first line says it all. */
 static int health_take(struct reading *reading, const char *line, size_t len)
 {
 	struct top_model *model = reading->model;
@@ -119,7 +120,7 @@ static int reading_run(struct reading *reading)
 	model->counts.at = top_steady();
 	if (err == 0)
 		err = lines_each(reading, "metrics/atlockfs.prom", metric_take);
-	if (err == 0 && model->counts.health > 0)
+	if (err == 0)
 		err = lines_each(reading, "health", health_take);
 	mount_close(&reading->mount);
 	return err;
@@ -144,8 +145,8 @@ struct top_model *top_read(const struct mount *mount, const struct filter *filte
 /* --- The thread --- */
 
 struct top_reader {
-	const struct mount *mount;
-	const struct filter *filter;
+	struct mount mount;
+	struct filter filter;
 	pthread_t thread;
 	int ready; /* an eventfd */
 	atomic_bool stop;
@@ -170,7 +171,7 @@ static void *reader_main(void *arg)
 		reader->wanted = false;
 		reader->began = top_steady();
 		pthread_mutex_unlock(&reader->mutex);
-		model = top_read(reader->mount, reader->filter, &reader->stop);
+		model = top_read(&reader->mount, &reader->filter, &reader->stop);
 		pthread_mutex_lock(&reader->mutex);
 		reader->began = 0;
 		top_model_free(reader->model);
@@ -191,8 +192,8 @@ int top_reader_start(struct top_reader **out, const struct mount *mount, const s
 	*out = NULL;
 	if (reader == NULL)
 		return -ENOMEM;
-	reader->mount = mount;
-	reader->filter = filter;
+	reader->mount = *mount;
+	reader->filter = *filter;
 	reader->ready = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (reader->ready < 0) {
 		err = -errno;
@@ -251,18 +252,22 @@ int64_t top_reader_busy(struct top_reader *reader)
 	return began == 0 ? 0 : top_steady() - began;
 }
 
-void top_reader_stop(struct top_reader *reader)
+bool top_reader_stop(struct top_reader *reader)
 {
-	if (reader == NULL)
-		return;
+	struct timespec until;
+
 	pthread_mutex_lock(&reader->mutex);
 	atomic_store(&reader->stop, true);
 	pthread_cond_signal(&reader->asked);
 	pthread_mutex_unlock(&reader->mutex);
-	pthread_join(reader->thread, NULL);
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += PATIENCE;
+	if (pthread_timedjoin_np(reader->thread, NULL, &until) != 0)
+		return false;
 	pthread_cond_destroy(&reader->asked);
 	pthread_mutex_destroy(&reader->mutex);
 	top_model_free(reader->model);
 	close(reader->ready);
 	free(reader);
+	return true;
 }

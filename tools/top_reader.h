@@ -15,7 +15,7 @@ void top_gone_print(int err, char *out, size_t len);
 
 struct top_reader;
 
-/* Starts the thread. Mount and filter must stay. A negative errno. */
+/* Starts the thread. What the filter points to must stay. A negative errno. */
 int top_reader_start(struct top_reader **out, const struct mount *mount, const struct filter *filter);
 
 /* Lets the thread read anew, if need be once it is done with what it reads. */
@@ -28,8 +28,8 @@ struct top_model *top_reader_take(struct top_reader *reader);
 /* For how long it has been reading; 0: it is not. */
 int64_t top_reader_busy(struct top_reader *reader);
 
-/* Ends it, if need be in the middle of a page. */
-void top_reader_stop(struct top_reader *reader);
+/* Ends it, if need be in the middle of a page. False if it waits for a daemon that hangs: then only leaving the process does. */
+bool top_reader_stop(struct top_reader *reader);
 
 /* Nanoseconds of a clock that never steps. */
 int64_t top_steady(void);

@@ -162,8 +162,6 @@ static const char hints[] = "? help  q quit  Tab locks/queue  s sort  / filter  
 /* What there is to say; the most important of it. */
 static void said_print(const struct top *top, char *out, size_t len)
 {
-	const char *health = top->model == NULL ? "" : top->model->health;
-
 	if (top->mode == TOP_FILTER)
 		(void)snprintf(out, len, "/%s", top->lists[top->view].filter);
 	else if (top->mode == TOP_PAGE)
@@ -172,8 +170,8 @@ static void said_print(const struct top *top, char *out, size_t len)
 		(void)snprintf(out, len, "%s", top->said);
 	else if (top->gone[0] != '\0')
 		(void)snprintf(out, len, "Nothing newer: %s; trying again", top->gone);
-	else if (health[0] != '\0')
-		(void)snprintf(out, len, "%s", health);
+	else if (top_trouble(top)[0] != '\0')
+		(void)snprintf(out, len, "%s", top_trouble(top));
 	else
 		(void)top_text_fit(hints, (size_t)COLS - 1, TOP_CUT_END, out, len);
 }
@@ -181,7 +179,8 @@ static void said_print(const struct top *top, char *out, size_t len)
 /* Returns how many lines it takes. */
 static int said_draw(const struct top *top)
 {
-	bool loud = top->mode == TOP_ASK || (top->said[0] == '\0' && top->gone[0] != '\0');
+	bool loud = top->mode == TOP_ASK ||
+		    (top->said[0] == '\0' && (top->gone[0] != '\0' || top_trouble(top)[0] != '\0'));
 	char pieces[SAID_LINES][sizeof(top->said) * 2];
 	char text[sizeof(top->said) * 2];
 	const char *rest = text;

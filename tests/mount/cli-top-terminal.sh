@@ -87,6 +87,15 @@ see 'this text'
 press q Tab
 kill -CONT "$DAEMON"
 see 'every 0.2s'
+# Nor is it kept from ending.
+kill -STOP "$DAEMON"
+see 'no answer for [0-9]+s'
+run_there 'qclear; echo status $?'
+see_no '^per second'
+see '^status'
+kill -CONT "$DAEMON"
+run_there 'clear; "$ATLOCK" top -m "$MNT" -d 0.2'
+see '  ok  4 held'
 
 # Nobody is kept from unmounting. It says that the mount is gone, and goes on once there is one again.
 unmounted=
@@ -108,6 +117,20 @@ see 'the daemon is dead; trying again'
 fusermount3 -uz "$MNT"
 mount_fs
 see '  ok  4 held'
+press q
+see_no '^per second'
+
+# As often as asked for.
+run_there 'clear; "$ATLOCK" top -m "$MNT" -d 0.2 -n 3; echo status $?'
+see '^status 0'
+see_no '^per second'
+
+# A store that is gone: the mount is there, but it is not well.
+run_there 'clear; "$ATLOCK" top -m "$MNT" -d 0.2'
+see '  ok  4 held'
+rm -r "$STORE"
+see '  failing  4 held'
+see '^failing store: it cannot be written: Input/output error'
 press q
 see_no '^per second'
 

@@ -172,8 +172,11 @@ flicker=$!
 see '^per second  ([1-9]|0\.[1-9])[0-9.]* granted  ([1-9]|0\.[1-9])[0-9.]* released  ([1-9]|0\.[1-9])[0-9.]* refused  0.0 expired'
 kill -KILL $flicker
 wait $flicker 2>/dev/null || true
-expect_ok sh -c 'echo ttl=1s > "$MNT/custom/short"'
+(for ((i = 0; ; i++)); do echo ttl=1s >"$MNT/custom/short-$i@x"; done) &
+short=$!
 see '^per second .* ([1-9]|0\.[1-9])[0-9.]* expired'
+kill -KILL $short
+wait $short 2>/dev/null || true
 
 # It gives the terminal back as it was.
 press q

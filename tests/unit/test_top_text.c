@@ -168,8 +168,7 @@ static void metrics_are_added_up(void **state)
 	static const char *const lines[] = {
 		"# HELP atlockfs_locks_held Locks that are held.\n",
 		"atlockfs_locks_held 100002\n",
-		"atlockfs_health 1\n",
-		"atlockfs_health_other 7\n",
+		"atlockfs_locks_held_other 7\n",
 		"atlockfs_waiters{priority=\"low\"} 1\n",
 		"atlockfs_waiters{priority=\"high\"} 2\n",
 		"atlockfs_events_total{type=\"acquired\"} 5\n",
@@ -189,7 +188,6 @@ static void metrics_are_added_up(void **state)
 	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
 		top_counts_take(&counts, lines[i]);
 	assert_int_equal((int)counts.held, 100002);
-	assert_int_equal((int)counts.health, 1);
 	assert_int_equal((int)counts.waiting, 3);
 	assert_int_equal((int)counts.granted, 11);
 	assert_int_equal((int)counts.released, 8);
@@ -280,7 +278,7 @@ static struct top_model model;
 
 static int head_setup(void **state)
 {
-	model = (struct top_model){ .counts = { .held = 12, .waiting = 3, .at = 1 } };
+	model = (struct top_model){ .counts = { .held = 12, .waiting = 3, .at = 1 }, .health = "ok" };
 	top = (struct top){ .mount = { .path = "/srv/build/locks" }, .every = 2 * ATLOCK_SECOND };
 	top_list_init(&top.lists[TOP_LOCKS], TOP_LOCKS);
 	top_list_init(&top.lists[TOP_QUEUE], TOP_QUEUE);
@@ -303,7 +301,9 @@ static void the_first_line_is_how_it_is(void **state)
 	assert_head(0, 80, "/srv/build/locks  ok  12 held  3 waiting");
 	assert_head(0, 32, "…d/locks  ok  12 held  3 waiting");
 	assert_head(0, 20, "…d/locks  ok  12 he…");
-	model.counts.health = 1;
+	assert_string_equal(top_trouble(&top), "");
+	(void)strcpy(model.health, "degraded room: little is left");
+	assert_string_equal(top_trouble(&top), model.health);
 	assert_head(0, 80, "/srv/build/locks  degraded  12 held  3 waiting");
 	(void)strcpy(top.gone, "the daemon is dead");
 	assert_head(0, 80, "/srv/build/locks  gone  12 held  3 waiting");
