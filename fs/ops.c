@@ -9,7 +9,6 @@
 
 #include "cache.h"
 #include "handle.h"
-#include "missing.h"
 #include "notify.h"
 #include "permit.h"
 #include "refuse.h"
@@ -41,8 +40,6 @@ void ops_entry_drop(struct call *call, const struct fuse_entry_param *entry)
 int ops_begin(struct call *call, fuse_req_t req, fuse_ino_t parent, const char *name, enum act act)
 {
 	call_begin(call, req, node_of(fuse_req_userdata(req), parent), name, act);
-	if (act == ACT_MAKE || act == ACT_MKDIR)
-		missing_take_back(call);
 	if (strlen(name) <= ATLOCK_COMPONENT_MAX)
 		return permit(call, call->node, act == ACT_LOOK ? X_OK : W_OK | X_OK);
 	return call_refuse(call, -ENAMETOOLONG, ATLOCK_INVALID_REQUEST, "a name has at most %d bytes",
@@ -70,12 +67,10 @@ static void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 
 	if (err == 0)
 		err = kind->lookup == NULL ? -ENOTDIR : kind->lookup(&call, call.node, name, &found);
-	if (err == -ENOENT) {
-		missing_note(&call);
-		fuse_reply_err(req, ENOENT);
-	} else {
+	if (err == -ENOENT)
+		fuse_reply_err(req, ENOENT); /* no refusal: most who look for what is not there are about to make it */
+	else
 		reply_entry(&call, &found, err);
-	}
 }
 
 static void op_readlink(fuse_req_t req, fuse_ino_t id)

@@ -182,7 +182,7 @@ static void tell_opener(struct call *call, const struct handle *handle, int err)
 		return;
 	opener.uid = caller->uid;
 	opener.pid = caller->pid;
-	why_record(call->fs->whys, &opener, &call->why, call->node, call->name);
+	why_record(call->fs->whys, &opener, &call->why);
 }
 
 void op_release(fuse_req_t req, fuse_ino_t id, struct fuse_file_info *fi)

@@ -1,7 +1,6 @@
 #include "why.h"
 
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +10,6 @@
 #include <unistd.h>
 
 #define WHY_LINES 1024
-#define WHY_THREADS 64
 
 struct line {
 	TAILQ_ENTRY(line) link;
@@ -21,10 +19,6 @@ struct line {
 	enum atlock_code code;
 	time_t when; /* monotonic */
 	char *text;
-	const struct node *dir; /* compared, never followed: it may be gone */
-	char *name;
-	bool supposed;
-	struct line *before; /* what a supposed one took the place of */
 };
 
 TAILQ_HEAD(lines, line);
@@ -33,9 +27,6 @@ struct whys {
 	pthread_mutex_t mutex;
 	struct lines lines; /* mutex; newest first */
 	size_t count;       /* mutex */
-
-	/* The last thread to suppose something, by its number: most have not, and need no mutex to know that. */
-	atomic_int supposing[WHY_THREADS];
 };
 
 struct whys *whys_new(void)
@@ -53,9 +44,7 @@ static void line_free(struct line *line)
 {
 	if (line == NULL)
 		return;
-	line_free(line->before);
 	free(line->text);
-	free(line->name);
 	free(line);
 }
 
@@ -112,22 +101,21 @@ static struct line *line_find(struct whys *whys, uid_t uid, pid_t session)
 	return NULL;
 }
 
-static struct line *line_new(const struct fuse_ctx *ctx, const struct atlock_why *why, const struct node *dir,
-			     const char *name)
+static struct line *line_new(const struct fuse_ctx *ctx, const struct atlock_why *why)
 {
 	struct line *line = calloc(1, sizeof(*line));
 
 	if (line == NULL)
 		return NULL;
-	*line = (struct line){ .uid = ctx->uid,
-			       .session = session_of(ctx),
-			       .thread = ctx->pid,
-			       .code = why->code,
-			       .when = now(),
-			       .dir = dir };
-	line->text = strdup(why->text);
-	line->name = strdup(name == NULL ? "" : name);
-	if (line->text != NULL && line->name != NULL)
+	*line = (struct line){
+		.uid = ctx->uid,
+		.session = session_of(ctx),
+		.thread = ctx->pid,
+		.code = why->code,
+		.when = now(),
+		.text = strdup(why->text),
+	};
+	if (line->text != NULL)
 		return line;
 	line_free(line);
 	return NULL;
@@ -144,96 +132,22 @@ static struct line *line_oldest(struct whys *whys)
 	return oldest;
 }
 
-/* Puts a line in the place of the session's last one, which is returned. */
-static struct line *line_replace(struct whys *whys, struct line *line)
+void why_record(struct whys *whys, const struct fuse_ctx *ctx, const struct atlock_why *why)
 {
-	struct line *old = line_find(whys, line->uid, line->session);
-	struct line *oldest;
+	struct line *line = line_new(ctx, why);
+	struct line *gone;
 
-	if (old != NULL)
-		line_remove(whys, old);
-	oldest = whys->count < WHY_LINES ? NULL : line_oldest(whys);
-	if (oldest != NULL) {
-		line_remove(whys, oldest);
-		line_free(oldest);
-	}
+	if (line == NULL)
+		return;
+	pthread_mutex_lock(&whys->mutex);
+	gone = line_find(whys, line->uid, line->session);
+	if (gone == NULL && whys->count == WHY_LINES)
+		gone = line_oldest(whys);
+	if (gone != NULL)
+		line_remove(whys, gone);
 	line_add(whys, line);
-	return old;
-}
-
-void why_record(struct whys *whys, const struct fuse_ctx *ctx, const struct atlock_why *why, const struct node *dir,
-		const char *name)
-{
-	struct line *line = line_new(ctx, why, dir, name);
-
-	if (line == NULL)
-		return;
-	pthread_mutex_lock(&whys->mutex);
-	line_free(line_replace(whys, line));
 	pthread_mutex_unlock(&whys->mutex);
-}
-
-/* Whether two lines are of one thread and about the same. */
-static bool line_alike(const struct line *a, const struct line *b)
-{
-	return a->thread == b->thread && a->dir == b->dir && strcmp(a->name, b->name) == 0;
-}
-
-/* The same once more takes nothing else's place; of all others, one before it is enough. */
-static void line_suppose(struct whys *whys, struct line *line)
-{
-	struct line *old = line_replace(whys, line);
-	struct line *before = old != NULL ? old->before : NULL;
-
-	line->supposed = true;
-	if (old == NULL)
-		return;
-	old->before = NULL;
-	if (line_alike(old, line)) {
-		line->before = before;
-		line_free(old);
-	} else {
-		line->before = old;
-		line_free(before);
-	}
-}
-
-void why_suppose(struct whys *whys, const struct fuse_ctx *ctx, const struct atlock_why *why, const struct node *dir,
-		 const char *name)
-{
-	struct line *line = line_new(ctx, why, dir, name);
-	const struct line *last;
-
-	if (line == NULL)
-		return;
-	pthread_mutex_lock(&whys->mutex);
-	last = line_find(whys, line->uid, line->session);
-	if (last == NULL || last->supposed || !line_alike(last, line)) {
-		line_suppose(whys, line);
-		atomic_store(&whys->supposing[(unsigned int)ctx->pid % WHY_THREADS], ctx->pid);
-		line = NULL;
-	}
-	pthread_mutex_unlock(&whys->mutex);
-	line_free(line);
-}
-
-void why_take_back(struct whys *whys, const struct fuse_ctx *ctx, const struct node *dir, const char *name)
-{
-	struct line *line;
-
-	if (atomic_load(&whys->supposing[(unsigned int)ctx->pid % WHY_THREADS]) != ctx->pid)
-		return;
-	pthread_mutex_lock(&whys->mutex);
-	line = line_find(whys, ctx->uid, session_of(ctx));
-	if (line != NULL && line->supposed && line->thread == ctx->pid && line->dir == dir &&
-	    strcmp(line->name, name) == 0) {
-		line_remove(whys, line);
-		if (line->before != NULL)
-			line_add(whys, line->before);
-		line->before = NULL;
-		line_free(line);
-	}
-	pthread_mutex_unlock(&whys->mutex);
+	line_free(gone);
 }
 
 /* The texts begin with the path of the lock. */

@@ -10,17 +10,7 @@
 struct whys *whys_new(void);
 void whys_free(struct whys *whys);
 
-/* Records the reason of a call about `name` below `dir`, or about `dir` itself if there is no name. */
-void why_record(struct whys *whys, const struct fuse_ctx *ctx, const struct atlock_why *why, const struct node *dir,
-		const char *name);
-
-/*
- * Records what may be the reason: `name` was not found below `dir`; unless this thread was just refused something about it, which
- * says more. Until another line takes its place the same thread may take it back, and the line before it is the last one again.
- */
-void why_suppose(struct whys *whys, const struct fuse_ctx *ctx, const struct atlock_why *why, const struct node *dir,
-		 const char *name);
-void why_take_back(struct whys *whys, const struct fuse_ctx *ctx, const struct node *dir, const char *name);
+void why_record(struct whys *whys, const struct fuse_ctx *ctx, const struct atlock_why *why);
 
 /* Whether the last refusal of this very thread said that another holds the same lock, so that `why` would say less. */
 bool why_told_held(struct whys *whys, const struct fuse_ctx *ctx, const struct atlock_why *why);

@@ -59,8 +59,6 @@ user|the root cannot be changed: |chmod 700 .
 root|health cannot be written: it is written by the file system alone|echo x > health
 user|why cannot be written: |echo x > why
 root|locks.jsonl cannot be changed: |touch locks.jsonl
-user|LOCK_NOT_FOUND: there is no repo: the root has what ls shows|touch repo/acme/infra/-/vpc/-/prod
-user|there is no foo: |mkdir foo/bar
 root|nothing can be moved here|mv README foo
 root|no symbolic links|ln -s a foo
 root|only locks have attributes|setfattr -n user.k -v v README
@@ -69,7 +67,6 @@ TABLE
 # repos/
 refused <<'TABLE'
 user|repos/acme cannot be changed: .*repos/<repository>/-/<directory>/-/<workspace>|touch repos/acme
-user|there is no repos/a/b/-/c/-/feat: .*a slash inside a name is spelled %2F|touch repos/a/b/-/c/-/feat/login
 user|"x" is the name of a lock here|mkdir repos/a/b/-/c/-/x
 user|IN_USE: repos/a is not empty: remove what ls shows|rmdir repos/a
 user|LOCK_EXISTS: repos/a/b/-/c/-/held is held by root@r .*wait/|touch repos/a/b/-/c/-/held
@@ -83,8 +80,6 @@ TABLE
 
 # custom/
 refused <<'TABLE'
-user|there is no custom/a: mkdir it|touch custom/a/b
-user|there is no custom/a: mkdir it|mkdir custom/a/b
 user|custom/closed belongs to uid 0 .*mode 755 does not let you|touch custom/closed/x
 user|custom/closed belongs to uid 0 .*mode 755 does not let you|mkdir custom/closed/x
 user|custom/closed belongs to uid 0: only its owner may chmod|chmod 700 custom/closed
@@ -102,7 +97,6 @@ refused <<'TABLE'
 user|global/apply is held by root@r|touch global/apply
 user|global/apply is held by root@r|rm -f global/apply
 user|"x" is the name of a lock here|mkdir global/x
-user|there is no global/a: .*spelled %2F|touch global/a/b
 root|global cannot be removed: |rmdir global
 user|global cannot be changed: |touch global
 TABLE
@@ -122,7 +116,6 @@ user|only a ticket inside its own queue/|mv queue/global/apply/normal@w custom/z
 user|a ticket has no owner or mode|chmod 600 queue/global/apply/normal@w
 user|queue/global/apply is not empty|rmdir queue/global/apply
 user|queue/global is not empty|rmdir queue/global
-user|there is no queue/custom/none/x: .*mkdir|touch queue/custom/none/x/normal
 TABLE
 
 # wait/
@@ -169,8 +162,6 @@ TABLE
 # shared/
 refused <<'TABLE'
 user|"x" would be a shared resource.*mkdir it|touch shared/x
-user|there is no shared/none: mkdir shared/<resource>|touch shared/none/apps/x
-user|there is no shared/none: mkdir shared/<resource>|touch shared/none/stop@x
 user|shared/db/x cannot be made: a shared resource has apps/<app>, stop@<app> and verdict|touch shared/db/x
 user|shared/db/x cannot be made: a shared resource has apps/<app>|mkdir shared/db/x
 user|shared/db/apps/x cannot be made: apps are files: echo UP|mkdir shared/db/apps/x
@@ -209,7 +200,7 @@ user|options are changed by administrators|echo 3h > config/max_ttl
 root|max_ttl=soon: durations|echo soon > config/max_ttl
 root|config cannot be changed: |chmod 777 config
 TABLE
-[ "$rows" -ge 120 ] || fail "only $rows rows were looked at"
+[ "$rows" -ge 110 ] || fail "only $rows rows were looked at"
 
 # Looking is not changing, and what succeeds was not refused, even if it looks for what is not there on its way.
 left_alone <<'TABLE'
@@ -241,7 +232,4 @@ succeeded|ls -la . by events config
 succeeded|find . -maxdepth 3
 TABLE
 
-# One command, two names: what the second succeeds in does not hide what the first was refused.
-grep -q 'there is no custom/a2: ' <<<"$(why_of user 'touch custom/a2/b custom/taken2')" || fail "$(session u as_user atlt1 cat "$MNT/why")"
-[ -e custom/taken2 ] || fail 'the second name was not taken'
 cd /
