@@ -71,14 +71,14 @@ static int segment_close(struct op *op)
 int event_day_begin(struct op *op, int64_t wall)
 {
 	uint32_t day = day_of(wall);
-	struct record_key prefix = record_key_day(op->al->chain, day);
-	struct record_key from = prefix;
 	struct segment before = { .end = 0 };
 	struct record_day record;
 	int rc;
 
 	if (op->tail.seq > 0 && op->tail.day == day)
 		return 0;
+	struct record_key prefix = record_key_day(op->al->chain, day);
+	struct record_key from = prefix;
 	rc = segment_close(op);
 	while (rc == 0)
 		rc = event_segment_next(op, &from, record_key_slice(&prefix), &before);

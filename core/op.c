@@ -157,11 +157,11 @@ int op_put(struct op *op, enum record_kind kind, const struct record_key *key, c
 
 int op_tail(struct op *op)
 {
-	struct record_key key = record_key_tail(op->al->chain);
 	int rc;
 
 	if (op->tail_loaded)
 		return 0;
+	struct record_key key = record_key_tail(op->al->chain);
 	rc = op_get(op, RECORD_TAIL, &key, &op->tail);
 	if (rc < 0)
 		return rc;
@@ -177,11 +177,11 @@ int op_tail(struct op *op)
 
 static int op_counter(struct op *op)
 {
-	struct record_key key = record_key_meta("counter");
 	int rc;
 
 	if (op->counter_loaded)
 		return 0;
+	struct record_key key = record_key_meta("counter");
 	rc = op_get(op, RECORD_COUNTER, &key, &op->counter);
 	if (rc < 0)
 		return rc;
@@ -221,17 +221,18 @@ int op_skip(struct op *op, uint64_t count)
 /* Writes back what the operation counted. */
 static int op_flush(struct op *op)
 {
-	struct record_key key;
 	int rc = 0;
 
 	if (op->tail_dirty) {
+		struct record_key key = record_key_tail(op->al->chain);
+
 		op->tail.time = op->now;
 		op->tail.offset = op->wall - op->now;
-		key = record_key_tail(op->al->chain);
 		rc = op_put(op, RECORD_TAIL, &key, &op->tail);
 	}
 	if (rc == 0 && op->counter_dirty) {
-		key = record_key_meta("counter");
+		struct record_key key = record_key_meta("counter");
+
 		rc = op_put(op, RECORD_COUNTER, &key, &op->counter);
 	}
 	return rc;

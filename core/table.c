@@ -60,18 +60,19 @@ static int count_held(struct op *op, bool before, bool after)
 static int lock_index_holder(struct op *op, struct slice lock, const struct record_lock *old,
 			     const struct record_lock *new)
 {
-	struct record_key key;
 	int rc = 0;
 
 	if (held(old) && held(new) && old->token == new->token && slice_equal(old->owner, new->owner) &&
 	    slice_equal(old->who, new->who))
 		return 0;
 	if (held(old)) {
-		key = record_key_held(TABLE_HELD, old->owner, old->who, old->token);
+		struct record_key key = record_key_held(TABLE_HELD, old->owner, old->who, old->token);
+
 		rc = table_del(op, &key);
 	}
 	if (rc == 0 && held(new)) {
-		key = record_key_held(TABLE_HELD, new->owner, new->who, new->token);
+		struct record_key key = record_key_held(TABLE_HELD, new->owner, new->who, new->token);
+
 		rc = table_put_raw(op, &key, lock);
 	}
 	return rc;
@@ -82,17 +83,18 @@ static int lock_index_due(struct op *op, struct slice lock, const struct record_
 {
 	int64_t before = old != NULL ? table_lock_due(old) : ATLOCK_NEVER;
 	int64_t after = new != NULL ? table_lock_due(new) : ATLOCK_NEVER;
-	struct record_key key;
 	int rc = 0;
 
 	if (before == after && old != NULL && new != NULL && old->token == new->token)
 		return 0;
 	if (before != ATLOCK_NEVER) {
-		key = record_key_due(before, DUE_LOCK, old->token);
+		struct record_key key = record_key_due(before, DUE_LOCK, old->token);
+
 		rc = table_del(op, &key);
 	}
 	if (rc == 0 && after != ATLOCK_NEVER) {
-		key = record_key_due(after, DUE_LOCK, new->token);
+		struct record_key key = record_key_due(after, DUE_LOCK, new->token);
+
 		rc = table_put_raw(op, &key, lock);
 		op_due(op, after);
 	}
@@ -128,8 +130,9 @@ int table_lock_del(struct op *op, struct slice lock, const struct record_lock *o
 	if (rc == 0)
 		rc = count_held(op, held(old), false);
 	if (rc == 0) {
-		key = record_key_of(TABLE_TEXT, lock);
-		rc = table_del(op, &key);
+		struct record_key text = record_key_of(TABLE_TEXT, lock);
+
+		rc = table_del(op, &text);
 	}
 	op_changed(op, ATLOCK_CHANGE_LOCK, lock);
 	return rc;

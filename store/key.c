@@ -28,10 +28,18 @@ static void key_big(struct record_key *key, uint64_t value, size_t width)
 	key_bytes(key, &big, width);
 }
 
-static void key_start(struct record_key *key, enum record_table table)
+/* A table's letter, and what comes first in it. */
+static void key_start(struct record_key *key, enum record_table table, struct slice first)
 {
 	key->len = 1;
 	key->data[0] = (unsigned char)table;
+	key_bytes(key, first.data, first.len);
+}
+
+static void key_start_number(struct record_key *key, enum record_table table, uint64_t number, size_t width)
+{
+	key_start(key, table, (struct slice){ NULL, 0 });
+	key_big(key, number, width);
 }
 
 struct slice record_key_slice(const struct record_key *key)
@@ -39,15 +47,20 @@ struct slice record_key_slice(const struct record_key *key)
 	return (struct slice){ key->data, key->len };
 }
 
+/* A key is half a KiB and copied when it is returned: one function's result is not the beginning of another's. */
 struct record_key record_key_meta(const char *name)
 {
-	return record_key_of(TABLE_META, slice_of(name));
+	struct record_key key;
+
+	key_start(&key, TABLE_META, slice_of(name));
+	return key;
 }
 
 struct record_key record_key_tail(uint16_t chain)
 {
-	struct record_key key = record_key_meta("tail");
+	struct record_key key;
 
+	key_start(&key, TABLE_META, slice_of("tail"));
 	key_big(&key, chain, 2);
 	return key;
 }
@@ -56,8 +69,7 @@ struct record_key record_key_of(enum record_table table, struct slice lock)
 {
 	struct record_key key;
 
-	key_start(&key, table);
-	key_bytes(&key, lock.data, lock.len);
+	key_start(&key, table, lock);
 	return key;
 }
 
@@ -65,42 +77,51 @@ struct record_key record_key_number(enum record_table table, uint64_t number)
 {
 	struct record_key key;
 
-	key_start(&key, table);
-	key_big(&key, number, 8);
+	key_start_number(&key, table, number, 8);
 	return key;
 }
 
 struct record_key record_key_queue(struct slice lock)
 {
-	struct record_key key = record_key_of(TABLE_TICKET, lock);
+	struct record_key key;
 
+	key_start(&key, TABLE_TICKET, lock);
 	key_byte(&key, 0);
 	return key;
 }
 
 struct record_key record_key_ticket(struct slice lock, uint8_t rank, uint64_t ticket)
 {
-	struct record_key key = record_key_queue(lock);
+	struct record_key key;
 
+	key_start(&key, TABLE_TICKET, lock);
+	key_byte(&key, 0);
 	key_byte(&key, rank);
 	key_big(&key, ticket, 8);
 	return key;
 }
 
+static void key_holder(struct record_key *key, enum record_table table, struct slice owner, struct slice who)
+{
+	key_start(key, table, owner);
+	key_byte(key, 0);
+	key_bytes(key, who.data, who.len);
+	key_byte(key, 0);
+}
+
 struct record_key record_key_holder(enum record_table table, struct slice owner, struct slice who)
 {
-	struct record_key key = record_key_of(table, owner);
+	struct record_key key;
 
-	key_byte(&key, 0);
-	key_bytes(&key, who.data, who.len);
-	key_byte(&key, 0);
+	key_holder(&key, table, owner, who);
 	return key;
 }
 
 struct record_key record_key_held(enum record_table table, struct slice owner, struct slice who, uint64_t number)
 {
-	struct record_key key = record_key_holder(table, owner, who);
+	struct record_key key;
 
+	key_holder(&key, table, owner, who);
 	key_big(&key, number, 8);
 	return key;
 }
@@ -109,8 +130,7 @@ struct record_key record_key_due(int64_t instant, enum record_due kind, uint64_t
 {
 	struct record_key key;
 
-	key_start(&key, TABLE_DUE);
-	key_big(&key, instant < 0 ? 0 : (uint64_t)instant, 8);
+	key_start_number(&key, TABLE_DUE, instant < 0 ? 0 : (uint64_t)instant, 8);
 	key_byte(&key, (unsigned char)kind);
 	key_big(&key, number, 8);
 	return key;
@@ -120,8 +140,7 @@ struct record_key record_key_event(uint16_t chain, uint64_t seq)
 {
 	struct record_key key;
 
-	key_start(&key, TABLE_EVENT);
-	key_big(&key, chain, 2);
+	key_start_number(&key, TABLE_EVENT, chain, 2);
 	key_big(&key, seq, 8);
 	return key;
 }
@@ -130,23 +149,25 @@ struct record_key record_key_days(uint16_t chain)
 {
 	struct record_key key;
 
-	key_start(&key, TABLE_DAY);
-	key_big(&key, chain, 2);
+	key_start_number(&key, TABLE_DAY, chain, 2);
 	return key;
 }
 
 struct record_key record_key_day(uint16_t chain, uint32_t day)
 {
-	struct record_key key = record_key_days(chain);
+	struct record_key key;
 
+	key_start_number(&key, TABLE_DAY, chain, 2);
 	key_big(&key, day, 4);
 	return key;
 }
 
 struct record_key record_key_segment(uint16_t chain, uint32_t day, uint64_t first)
 {
-	struct record_key key = record_key_day(chain, day);
+	struct record_key key;
 
+	key_start_number(&key, TABLE_DAY, chain, 2);
+	key_big(&key, day, 4);
 	key_big(&key, first, 8);
 	return key;
 }
@@ -155,51 +176,60 @@ struct record_key record_key_hold(uint16_t bucket)
 {
 	struct record_key key;
 
-	key_start(&key, TABLE_HOLD);
-	key_big(&key, bucket, 2);
+	key_start_number(&key, TABLE_HOLD, bucket, 2);
 	return key;
 }
 
 struct record_key record_key_entry(uint64_t parent, struct slice name)
 {
-	struct record_key key = record_key_number(TABLE_ENTRY, parent);
+	struct record_key key;
 
+	key_start_number(&key, TABLE_ENTRY, parent, 8);
 	key_bytes(&key, name.data, name.len);
 	return key;
 }
 
 struct record_key record_key_references(struct slice url)
 {
-	struct record_key key = record_key_of(TABLE_REFERENCE, url);
+	struct record_key key;
 
+	key_start(&key, TABLE_REFERENCE, url);
 	key_byte(&key, 0);
 	return key;
 }
 
 struct record_key record_key_reference(struct slice url, uint8_t type, struct slice id)
 {
-	struct record_key key = record_key_references(url);
+	struct record_key key;
 
+	key_start(&key, TABLE_REFERENCE, url);
+	key_byte(&key, 0);
 	key_byte(&key, type);
 	key_bytes(&key, id.data, id.len);
 	return key;
 }
 
+/* Two names, of which the first has no NUL. */
+static void key_pair(struct record_key *key, enum record_table table, struct slice first, struct slice second)
+{
+	key_start(key, table, first);
+	key_byte(key, 0);
+	key_bytes(key, second.data, second.len);
+}
+
 struct record_key record_key_app(struct slice resource, struct slice app)
 {
-	struct record_key key = record_key_of(TABLE_APP, resource);
+	struct record_key key;
 
-	key_byte(&key, 0);
-	key_bytes(&key, app.data, app.len);
+	key_pair(&key, TABLE_APP, resource, app);
 	return key;
 }
 
 struct record_key record_key_project(struct slice pull, struct slice project)
 {
-	struct record_key key = record_key_of(TABLE_PROJECT, pull);
+	struct record_key key;
 
-	key_byte(&key, 0);
-	key_bytes(&key, project.data, project.len);
+	key_pair(&key, TABLE_PROJECT, pull, project);
 	return key;
 }
 
