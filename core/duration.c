@@ -1,7 +1,6 @@
 /* Durations as people write them: "90s", "15m", "1h30m", "never". Every one that fits can be printed exactly. */
+#include <bsd/string.h>
 #include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "atlock.h"
@@ -86,43 +85,63 @@ int atlock_duration_parse(const char *text, bool never, int64_t *out)
 	return 0;
 }
 
-/* "1d1s": one number for each unit that is needed. */
-static void print_sum(uint64_t n, const char *sign, char *out, size_t size)
+/* "15m". Returns where it ends. */
+static char *print_part(char *out, uint64_t n, const struct unit *unit)
 {
-	int len = snprintf(out, size, "%s", sign);
+	char digits[20];
+	size_t at = sizeof(digits);
+
+	do {
+		digits[--at] = (char)('0' + n % 10);
+		n /= 10;
+	} while (n > 0);
+	memcpy(out, digits + at, sizeof(digits) - at);
+	return stpcpy(out + sizeof(digits) - at, unit->name);
+}
+
+/* "1d1s": one number for each unit that is needed. Returns how many those are. */
+static size_t print_sum(uint64_t n, char *out)
+{
+	size_t parts = 0;
 
 	for (size_t i = 0; i < UNITS; i++) {
 		if (n < units[i].size)
 			continue;
-		len += snprintf(out + len, size - (size_t)len, "%" PRIu64 "%s", n / units[i].size, units[i].name);
+		out = print_part(out, n / units[i].size, &units[i]);
 		n %= units[i].size;
+		parts++;
 	}
+	return parts;
 }
 
 /* "90s": one number of the largest unit that leaves nothing over. */
-static void print_single(uint64_t n, const char *sign, char *out, size_t size)
+static void print_single(uint64_t n, char *out)
 {
 	size_t i = 0;
 
 	while (n % units[i].size != 0)
 		i++;
-	snprintf(out, size, "%s%" PRIu64 "%s", sign, n / units[i].size, units[i].name);
+	(void)print_part(out, n / units[i].size, &units[i]);
 }
 
 void atlock_duration_print(int64_t duration, char *out, size_t len)
 {
 	char sum[80];
 	char single[32];
-	const char *sign = duration < 0 ? "-" : "";
 	uint64_t n = duration < 0 ? 0 - (uint64_t)duration : (uint64_t)duration;
 
 	if (!out || len == 0)
 		return;
 	if (duration == 0 || duration == ATLOCK_NEVER) {
-		snprintf(out, len, "%s", duration ? "never" : "0");
+		(void)strlcpy(out, duration ? "never" : "0", len);
 		return;
 	}
-	print_sum(n, sign, sum, sizeof(sum));
-	print_single(n, sign, single, sizeof(single));
-	snprintf(out, len, "%s", strlen(sum) < strlen(single) ? sum : single);
+	if (duration < 0 && len > 1) {
+		*out++ = '-';
+		len--;
+	}
+	bool several = print_sum(n, sum) > 1;
+	if (several)
+		print_single(n, single);
+	(void)strlcpy(out, several && strlen(single) <= strlen(sum) ? single : sum, len);
 }
