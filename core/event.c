@@ -43,8 +43,11 @@ static void event_sign(const struct op *op, struct record_event *event)
 	event->comm = slice_of(caller->comm);
 }
 
-/* Appends to the chain: the line carries the hash of the one before it, the tail the hash of this one. */
-static int event_append(struct op *op, struct record_event *event)
+/*
+ * Appends to the chain: the line carries the hash of the one before it, the tail the hash of this one. `released` is what
+ * `event` has encoded as that, or NULL.
+ */
+static int event_append(struct op *op, struct record_event *event, const struct record_released *released)
 {
 	unsigned char buf[RECORD_MAX];
 	char line[EVENT_LINE_MAX];
@@ -72,7 +75,7 @@ static int event_append(struct op *op, struct record_event *event)
 	rc = store_put(op->txn, record_key_slice(&key), (struct slice){ buf, (size_t)len });
 	if (rc < 0)
 		return rc;
-	line_len = event_line(event, op->tail.seq + 1, line);
+	line_len = event_line(event, released, op->tail.seq + 1, line);
 	sha256(line, line_len, op->tail_hash);
 	op->tail.seq++;
 	op->tail.size += line_len + EVENT_LINE_END;
@@ -81,7 +84,8 @@ static int event_append(struct op *op, struct record_event *event)
 	return 0;
 }
 
-static int event_about(struct op *op, struct record_event event, struct slice lock)
+static int event_about(struct op *op, struct record_event event, struct slice lock,
+		       const struct record_released *released)
 {
 	char path[ATLOCK_PATH_MAX];
 	int len = dir_path(op, lock, path, sizeof(path));
@@ -89,7 +93,7 @@ static int event_about(struct op *op, struct record_event event, struct slice lo
 	if (len < 0)
 		return len;
 	event.lock = (struct slice){ path, (size_t)len };
-	return event_append(op, &event);
+	return event_append(op, &event, released);
 }
 
 static bool type_ends_grant(enum atlock_event_type type)
@@ -99,9 +103,9 @@ static bool type_ends_grant(enum atlock_event_type type)
 }
 
 /* Times as they were shown while the lock was held. */
-static int released_encode(struct op *op, const struct record_lock *record, unsigned char out[RECORD_MAX])
+static struct record_released released_of(struct op *op, const struct record_lock *record)
 {
-	struct record_released released = {
+	return (struct record_released){
 		.priority = record->priority,
 		.id_random = record->id_random,
 		.id_time = record->id_time,
@@ -114,13 +118,10 @@ static int released_encode(struct op *op, const struct record_lock *record, unsi
 		.pid = record->pid,
 		.host = record->host,
 	};
-
-	return record_encode(RECORD_RELEASED, &released, out);
 }
 
 int event_lock(struct op *op, enum atlock_event_type type, struct slice lock, const struct record_lock *record)
 {
-	unsigned char released[RECORD_MAX];
 	struct record_event event = {
 		.type = (uint8_t)type,
 		.token = record->token,
@@ -128,15 +129,16 @@ int event_lock(struct op *op, enum atlock_event_type type, struct slice lock, co
 		.owner = record->owner,
 		.who = record->who,
 	};
-	int len;
 
-	if (type_ends_grant(type)) {
-		len = released_encode(op, record, released);
-		if (len < 0)
-			return len;
-		event.released = (struct slice){ released, (size_t)len };
-	}
-	return event_about(op, event, lock);
+	if (!type_ends_grant(type))
+		return event_about(op, event, lock, NULL);
+	struct record_released released = released_of(op, record);
+	unsigned char encoded[RECORD_MAX];
+	int len = record_encode(RECORD_RELEASED, &released, encoded);
+	if (len < 0)
+		return len;
+	event.released = (struct slice){ encoded, (size_t)len };
+	return event_about(op, event, lock, &released);
 }
 
 static struct record_event ticket_event(enum atlock_event_type type, const struct ticket *ticket)
@@ -162,7 +164,7 @@ int event_ticket(struct op *op, enum atlock_event_type type, enum atlock_code co
 	event.code = (uint8_t)code;
 	if (type == ATLOCK_EVENT_QUEUED)
 		event.new = priority_name(ticket->record.priority);
-	return event_about(op, event, lock);
+	return event_about(op, event, lock, NULL);
 }
 
 int event_reprioritised(struct op *op, struct slice lock, const struct ticket *from, const struct ticket *to)
@@ -171,7 +173,7 @@ int event_reprioritised(struct op *op, struct slice lock, const struct ticket *f
 
 	event.old = priority_name(from->record.priority);
 	event.new = priority_name(to->record.priority);
-	return event_about(op, event, lock);
+	return event_about(op, event, lock, NULL);
 }
 
 /* "owner@who", cut to what a field of the record takes. */
@@ -195,21 +197,21 @@ int event_transferred(struct op *op, struct slice lock, const struct record_lock
 		.old = holder_text(from, holder, sizeof(holder)),
 	};
 
-	return event_about(op, event, lock);
+	return event_about(op, event, lock, NULL);
 }
 
 int event_other(struct op *op, enum atlock_event_type type, const char *text)
 {
 	struct record_event event = { .type = (uint8_t)type, .lock = slice_of(text) };
 
-	return event_append(op, &event);
+	return event_append(op, &event, NULL);
 }
 
 int event_owned(struct op *op, enum atlock_event_type type, struct slice owner, const char *text)
 {
 	struct record_event event = { .type = (uint8_t)type, .owner = owner, .lock = slice_of(text) };
 
-	return event_append(op, &event);
+	return event_append(op, &event, NULL);
 }
 
 int event_configured(struct op *op, const char *name, const char *old, const char *new)
@@ -222,7 +224,7 @@ int event_configured(struct op *op, const char *name, const char *old, const cha
 		.new = slice_of(new),
 	};
 
-	return event.lock.len >= sizeof(subject) ? -ENAMETOOLONG : event_append(op, &event);
+	return event.lock.len >= sizeof(subject) ? -ENAMETOOLONG : event_append(op, &event, NULL);
 }
 
 int event_refused(struct op *op, enum atlock_code code, enum metrics_call call, uint64_t skipped, struct slice lock,
@@ -238,5 +240,5 @@ int event_refused(struct op *op, enum atlock_code code, enum metrics_call call, 
 		.new = slice_of(call == METRICS_NONE ? "" : metrics_call_name(call)),
 	};
 
-	return lock.len > 0 ? event_about(op, event, lock) : event_append(op, &event);
+	return lock.len > 0 ? event_about(op, event, lock, NULL) : event_append(op, &event, NULL);
 }

@@ -176,24 +176,21 @@ static int64_t later(int64_t from, int64_t by)
 	return by == ATLOCK_NEVER || __builtin_add_overflow(from, by, &sum) ? ATLOCK_NEVER : sum;
 }
 
-static char *put_released(char *out, struct slice encoded, struct slice owner)
+static char *put_released(char *out, const struct record_released *lock, struct slice owner)
 {
-	struct record_released lock;
 	char ttl[32];
 
-	if (encoded.len == 0 || record_decode(RECORD_RELEASED, encoded, &lock) < 0)
-		return out;
-	atlock_duration_print(lock.ttl, ttl, sizeof(ttl));
+	atlock_duration_print(lock->ttl, ttl, sizeof(ttl));
 	out = put(out, ",\"record\":{\"id\":", 16);
-	out = put_id(out, &lock, owner);
-	out = put_number(KEY(out, "uid"), lock.uid);
-	out = put_string(KEY(out, "host"), lock.host);
-	out = put_number(KEY(out, "pid"), lock.pid);
-	out = put_name(KEY(out, "priority"), atlock_priority_name((enum atlock_priority)lock.priority));
-	out = put_number(KEY(out, "version"), lock.version);
-	out = put_time(KEY(out, "acquired_at"), lock.acquired);
-	out = put_time(KEY(out, "renewed_at"), later(lock.acquired, lock.renewed));
-	out = put_time(KEY(out, "expires_at"), later(lock.acquired, lock.expires));
+	out = put_id(out, lock, owner);
+	out = put_number(KEY(out, "uid"), lock->uid);
+	out = put_string(KEY(out, "host"), lock->host);
+	out = put_number(KEY(out, "pid"), lock->pid);
+	out = put_name(KEY(out, "priority"), atlock_priority_name((enum atlock_priority)lock->priority));
+	out = put_number(KEY(out, "version"), lock->version);
+	out = put_time(KEY(out, "acquired_at"), lock->acquired);
+	out = put_time(KEY(out, "renewed_at"), later(lock->acquired, lock->renewed));
+	out = put_time(KEY(out, "expires_at"), later(lock->acquired, lock->expires));
 	out = put_name(KEY(out, "ttl"), ttl);
 	*out++ = '}';
 	return out;
@@ -235,7 +232,8 @@ static char *put_subject(char *out, const struct record_event *event)
 	return out;
 }
 
-size_t event_line(const struct record_event *event, uint64_t seq, char out[EVENT_LINE_MAX])
+size_t event_line(const struct record_event *event, const struct record_released *released, uint64_t seq,
+		  char out[EVENT_LINE_MAX])
 {
 	char *at = put(out, "{\"seq\":", 7);
 
@@ -250,7 +248,8 @@ size_t event_line(const struct record_event *event, uint64_t seq, char out[EVENT
 		at = put_string(KEY(at, "host"), event->host);
 	if (event->skipped != 0)
 		at = put_number(KEY(at, "skipped"), event->skipped);
-	at = put_released(at, event->released, event->owner);
+	if (released != NULL)
+		at = put_released(at, released, event->owner);
 	at = KEY(at, "prev");
 	*at++ = '"';
 	at = put_hex(at, event->prev.data, event->prev.len);

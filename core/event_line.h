@@ -18,8 +18,12 @@
 #define EVENT_LINE_MAX (6 * RECORD_MAX + 4096)
 #define EVENT_LINE_END 76 /* bytes of ,"hash":"..."} and the newline */
 
-/* The line up to its hash. Returns its length; it is followed by EVENT_LINE_END bytes more. */
-size_t event_line(const struct record_event *event, uint64_t seq, char out[EVENT_LINE_MAX]);
+/*
+ * The line up to its hash; `released` is what the record has encoded as that, NULL if nothing. Returns its length; it is
+ * followed by EVENT_LINE_END bytes more.
+ */
+size_t event_line(const struct record_event *event, const struct record_released *released, uint64_t seq,
+		  char out[EVENT_LINE_MAX]);
 
 /* Appends the hash and a newline; returns the length of the whole. */
 size_t event_line_end(char out[EVENT_LINE_MAX], size_t len, const unsigned char hash[EVENT_HASH]);

@@ -13,18 +13,20 @@ static int event_decode(struct op *op, struct slice key, struct slice value, str
 {
 	struct record_released released;
 	size_t len;
+	bool ends;
 	int rc;
 
 	rc = key.len == EVENT_KEY ? record_decode(RECORD_EVENT, value, &out->record) : -EBADMSG;
 	if (rc == 0 && (out->record.prev.len != EVENT_HASH || out->record.type >= ATLOCK_EVENTS ||
 			out->record.code >= ATLOCK_CODES))
 		rc = -EBADMSG;
-	if (rc == 0 && out->record.released.len > 0)
+	ends = rc == 0 && out->record.released.len > 0;
+	if (ends)
 		rc = record_decode(RECORD_RELEASED, out->record.released, &released);
 	if (rc < 0)
 		return op_corrupt(op, key, rc);
 	out->seq = record_number((const unsigned char *)key.data + 3);
-	len = event_line(&out->record, out->seq, out->line);
+	len = event_line(&out->record, ends ? &released : NULL, out->seq, out->line);
 	sha256(out->line, len, out->hash);
 	out->len = event_line_end(out->line, len, out->hash);
 	return 0;
