@@ -31,7 +31,7 @@ static const struct {
 enum holder_kind holder_kind(const char *who)
 {
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
-		if (strncmp(who, kinds[i].prefix, strlen(kinds[i].prefix)) == 0)
+		if (who[0] == kinds[i].prefix[0] && strncmp(who, kinds[i].prefix, strlen(kinds[i].prefix)) == 0)
 			return kinds[i].kind;
 	return HOLDER_PLAIN;
 }
