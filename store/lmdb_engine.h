@@ -33,12 +33,19 @@
 struct request;
 STAILQ_HEAD(request_list, request);
 
+#define LAYER_RUNS 32
+
 /* Writes that are committed and not LMDB's yet, laid over its transaction `base`. Never changes. */
 struct layer {
 	_Atomic unsigned int refs;
 	struct layer_bytes *bytes; /* shared by all layers over one transaction */
 	uint64_t base;
 	size_t cost; /* pages that LMDB may need for it, nearly */
+	size_t runs; /* of keys that begin with the same byte; SIZE_MAX: too many to be counted */
+	struct layer_run {
+		unsigned char first;
+		uint32_t end; /* in `writes` */
+	} run[LAYER_RUNS];
 	struct writes writes;
 	struct txn_write *list[];
 };
@@ -152,6 +159,9 @@ int lmdb_settle(struct engine *engine, struct store *store);
 struct layer *layer_new(uint64_t base);
 struct layer *layer_hold(struct layer *layer);
 void layer_drop(struct layer *layer);
+
+/* As writes_find(). */
+size_t layer_find(const struct layer *layer, struct slice key, bool *same);
 
 /* A new layer, `below` with `writes` on it. By the leader only. NULL: no memory. */
 struct layer *layer_add(const struct layer *below, const struct writes *writes);

@@ -27,6 +27,7 @@ static struct layer *layer_make(struct layer_bytes *bytes, uint64_t base, size_t
 	layer->bytes = bytes;
 	layer->base = base;
 	layer->cost = 0;
+	layer->runs = 0;
 	layer->writes = (struct writes){ .list = layer->list, .count = 0 };
 	return layer;
 }
@@ -97,6 +98,49 @@ static size_t write_cost(const struct txn_write *write)
 	return 1 + write->value.len / PAGE_LEAST;
 }
 
+/*
+ * Most keys are searched for among those of the same table, which is told by the first byte: of the few that every commit
+ * changes, or of one table's instead of all.
+ */
+size_t layer_find(const struct layer *layer, struct slice key, bool *same)
+{
+	unsigned char first = *(const unsigned char *)key.data;
+	size_t from = 0;
+	size_t i = 0;
+
+	if (layer->runs == SIZE_MAX)
+		return writes_find(&layer->writes, key, same);
+	for (; i < layer->runs && layer->run[i].first < first; i++)
+		from = layer->run[i].end;
+	*same = false;
+	if (i == layer->runs || layer->run[i].first != first)
+		return from;
+	struct writes run = { .list = layer->writes.list + from, .count = layer->run[i].end - from };
+	return from + writes_find(&run, key, same);
+}
+
+/* One key more that begins with this byte. */
+static void layer_count(struct layer *layer, unsigned char first)
+{
+	size_t i = 0;
+
+	if (layer->runs == SIZE_MAX)
+		return;
+	while (i < layer->runs && layer->run[i].first < first)
+		i++;
+	if (i == layer->runs || layer->run[i].first != first) {
+		if (layer->runs == LAYER_RUNS) {
+			layer->runs = SIZE_MAX;
+			return;
+		}
+		memmove(layer->run + i + 1, layer->run + i, (layer->runs - i) * sizeof(layer->run[0]));
+		layer->run[i] = (struct layer_run){ .first = first, .end = i == 0 ? 0 : layer->run[i - 1].end };
+		layer->runs++;
+	}
+	for (; i < layer->runs; i++)
+		layer->run[i].end++;
+}
+
 /* Copies `count` writes of the lower layer. */
 static void list_append(struct layer *to, struct txn_write *const *from, size_t count)
 {
@@ -110,10 +154,12 @@ struct layer *layer_add(const struct layer *below, const struct writes *writes)
 	struct layer *layer = layer_make(below->bytes, below->base, old->count + writes->count);
 	size_t done = 0; /* of the old ones */
 
-	if (layer != NULL)
+	if (layer != NULL) {
 		layer->cost = below->cost;
+		layer->runs = below->runs;
+		memcpy(layer->run, below->run, sizeof(layer->run));
+	}
 	for (size_t i = 0; layer != NULL && i < writes->count; i++) {
-		struct writes rest = { .list = old->list + done, .count = old->count - done };
 		struct txn_write *copy = write_copy(&layer->bytes->arena, writes->list[i]);
 		bool same;
 
@@ -121,12 +167,15 @@ struct layer *layer_add(const struct layer *below, const struct writes *writes)
 			layer_drop(layer);
 			return NULL;
 		}
-		size_t before = writes_find(&rest, copy->key, &same);
-		list_append(layer, rest.list, before);
+		size_t at = layer_find(below, copy->key, &same);
+		list_append(layer, old->list + done, at - done);
 		list_append(layer, &copy, 1);
 		layer->cost += write_cost(copy);
-		layer->cost -= same ? write_cost(rest.list[before]) : 0;
-		done += before + same;
+		if (same)
+			layer->cost -= write_cost(old->list[at]);
+		else
+			layer_count(layer, *(const unsigned char *)copy->key.data);
+		done = at + same;
 	}
 	if (layer != NULL)
 		list_append(layer, old->list + done, old->count - done);

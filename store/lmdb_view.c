@@ -19,7 +19,7 @@ int lmdb_get(void *view, struct slice key, struct slice *value)
 	MDB_val k = { .mv_size = key.len, .mv_data = (void *)(uintptr_t)key.data };
 	MDB_val found;
 	bool same;
-	size_t i = writes_find(&v->layer->writes, key, &same);
+	size_t i = layer_find(v->layer, key, &same);
 
 	if (same) {
 		*value = v->layer->writes.list[i]->value;
