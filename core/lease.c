@@ -104,6 +104,11 @@ int atlock_run_due(struct atlock *al)
 		return -EINVAL;
 	do {
 		rc = sweep_run(al, &sweep);
+		/* A store that is full has the pages for fewer at a time. */
+		while (rc == -ENOSPC && sweep.most > 1) {
+			sweep.most /= 2;
+			rc = sweep_run(al, &sweep);
+		}
 		if (rc < 0 && sweep.stuck) {
 			struct sweep before = { .from = sweep.from, .most = sweep.count };
 
@@ -115,7 +120,7 @@ int atlock_run_due(struct atlock *al)
 		if (rc < 0)
 			return rc;
 		total += rc;
-	} while (sweep.stuck || rc == SWEEP_BATCH);
+	} while (sweep.stuck || rc == sweep.most);
 	return damaged < 0 ? damaged : total;
 }
 

@@ -44,13 +44,31 @@ int lock_text_parse(const struct atlock_request *req, bool owner, struct text_ch
 		       "administrators give owner= with it, and do not wait");
 }
 
+static int text_len(struct op *op, const struct record_key *key, size_t *out)
+{
+	struct slice text = { NULL, 0 };
+	int rc = store_get(op->txn, record_key_slice(key), &text);
+
+	*out = rc == 0 ? text.len : 0;
+	return rc < 0 ? rc : 0;
+}
+
+/* A text that gets longer adds, like anything that is new. */
 int lock_text_put(struct op *op, struct slice lock, const struct text_change *change, bool replace)
 {
 	struct record_key key = record_key_of(TABLE_TEXT, lock);
+	size_t before;
+	size_t after;
+	int rc;
 
 	if (change == NULL || (change->meta_len == 0 && !replace))
 		return 0;
-	return seal_merge(op, &key, (struct slice){ change->meta, change->meta_len }, replace);
+	rc = text_len(op, &key, &before);
+	if (rc == 0)
+		rc = seal_merge(op, &key, (struct slice){ change->meta, change->meta_len }, replace);
+	if (rc >= 0)
+		rc = text_len(op, &key, &after);
+	return rc == 0 && after > before ? rules_room(op) : rc;
 }
 
 int lock_take(struct op *op, struct slice lock, int64_t ttl, enum atlock_priority priority,

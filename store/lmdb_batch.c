@@ -39,7 +39,7 @@ struct request {
 struct outcome {
 	uint64_t watchers;
 	uint64_t kept; /* functions that returned >= 0 */
-	bool settle;   /* one of them asked for what only a transaction of LMDB gives */
+	enum keep how; /* the most that one of them asked for */
 	struct layer *layer;
 };
 
@@ -71,7 +71,7 @@ static int request_run(struct engine *engine, struct store *store, struct reques
 {
 	if (request->fn == NULL) {
 		request->result = 0;
-		outcome->settle = true;
+		outcome->how = KEEP_SETTLED;
 		return 0;
 	}
 	engine->reader->layer = outcome->layer;
@@ -79,7 +79,8 @@ static int request_run(struct engine *engine, struct store *store, struct reques
 	if (request->result < 0)
 		return 0;
 	outcome->kept++;
-	outcome->settle = outcome->settle || (engine->sync_off && txn_wants_sync(engine->writer));
+	if (outcome->how == KEEP_ANY && engine->sync_off && txn_wants_sync(engine->writer))
+		outcome->how = KEEP_DURABLE;
 	outcome->watchers |= store_watchers(store, engine->writer);
 	if (txn_writes(engine->writer)->count == 0)
 		return 0;
@@ -120,7 +121,7 @@ static int batch_try(struct engine *engine, struct store *store, struct request 
 	for (struct request *r = first; r != NULL && rc == 0; r = alone ? NULL : STAILQ_NEXT(r, link))
 		rc = request_run(engine, store, r, outcome);
 	if (rc == 0)
-		rc = lmdb_keep(engine, outcome->layer, outcome->settle);
+		rc = lmdb_keep(engine, outcome->layer, outcome->how);
 	layer_drop(outcome->layer);
 	if (rc != 0)
 		layer_return(engine->layer, mark);
@@ -143,6 +144,10 @@ static int batch_commit(struct engine *engine, struct store *store, struct reque
 	struct outcome outcome = { .kept = 0 };
 	int rc = batch_try(engine, store, first, alone, &outcome);
 
+	if (lmdb_is_short(engine, rc) && lmdb_keep_room(engine)) {
+		outcome = (struct outcome){ .kept = 0 };
+		rc = batch_try(engine, store, first, alone, &outcome);
+	}
 	if (rc == 0) {
 		*watchers |= outcome.watchers;
 		atomic_fetch_add_explicit(&engine->updates, outcome.kept, memory_order_relaxed);

@@ -4,12 +4,15 @@
  *	lmdb.c          opening, closing, the engine's table
  *	lmdb_dir.c      the directory: made, checked, owned by one process
  *	lmdb_view.c     reads, and the pool of read transactions
+ *	lmdb_readers.c  who reads an older state
  *	lmdb_batch.c    group commit: who leads, who follows
  *	lmdb_keep.c     how a commit is kept: in the log, or as a transaction of LMDB
+ *	lmdb_settle.c   how what the log has becomes LMDB's
  *	lmdb_layer.c    what the log says, in memory
  *	lmdb_log.c      the log on disk
  *	lmdb_copy.c     a copy while it is in use
  *	lmdb_room.c     the map's growth, blocks allocated ahead, when room is low
+ *	lmdb_pages.c    how many pages a transaction can take
  *
  * Lock order: leadership (queue_lock holds only its queue, never across a transaction), map_lock, room_lock, pool_lock.
  * Whoever reads the map holds map_lock shared, except the leader: only a leader moves the map.
@@ -30,6 +33,8 @@
 #define LMDB_LIMIT_MIN ((uint64_t)512 * 1024)                /* least max_bytes that leaves room beside the reserve */
 #define LMDB_LIMIT_MAX ((uint64_t)1024 * 1024 * 1024 * 1024) /* without a max_bytes: address space, not memory */
 
+#define LAYER_MAX 2048 /* writes, and pages of long values: all of them are gone through for each commit */
+
 struct request;
 STAILQ_HEAD(request_list, request);
 
@@ -40,8 +45,8 @@ struct layer {
 	_Atomic unsigned int refs;
 	struct layer_bytes *bytes; /* shared by all layers over one transaction */
 	uint64_t base;
-	size_t cost; /* pages that LMDB may need for it, nearly */
-	size_t runs; /* of keys that begin with the same byte; SIZE_MAX: too many to be counted */
+	size_t overflow; /* pages of values that do not fit a leaf */
+	size_t runs;     /* of keys that begin with the same byte; SIZE_MAX: too many to be counted */
 	struct layer_run {
 		unsigned char first;
 		uint32_t end; /* in `writes` */
@@ -85,6 +90,33 @@ struct lmdb_dir {
 	LIST_ENTRY(lmdb_dir) link;
 };
 
+/* What LMDB's newest transaction is like, as far as it matters for the pages that the next one takes. */
+struct lmdb_shape {
+	uint64_t leaves;
+	uint64_t branches;
+	uint64_t overflow; /* pages of long values */
+	uint64_t depth;
+	uint64_t pages;      /* of the file */
+	uint64_t list_pages; /* of the tree that lists free pages */
+	uint64_t list_depth;
+	uint64_t free;  /* pages that the next transaction can use again, once nobody reads an older state */
+	uint64_t later; /* pages that only the one after that can */
+};
+
+struct lmdb_need {
+	uint64_t pages;
+	uint64_t run; /* of them, those that may have to lie side by side */
+};
+
+/* In pages. */
+struct room {
+	struct lmdb_shape shape;
+	uint64_t ahead;          /* of the last used one, within the limit */
+	uint64_t beyond_reserve; /* there are for what adds; 0: room is low */
+	uint64_t all;            /* there are, once nobody reads an older state */
+	bool turn;               /* room is low only until the next transaction */
+};
+
 struct engine {
 	MDB_env *env;
 	MDB_dbi dbi;
@@ -115,6 +147,7 @@ struct engine {
 	pthread_mutex_t pool_lock;
 	SLIST_HEAD(, lmdb_view) pool; /* pool_lock: reset read transactions */
 	struct layer *layer;          /* pool_lock, or leader; what is committed, over LMDB's newest transaction */
+	bool map_held;                /* the leader's: it has map_lock */
 	_Atomic bool lost;            /* that transaction cannot be read any more: nothing works */
 
 	uint64_t limit;     /* largest size of the data file, as asked for */
@@ -126,7 +159,8 @@ struct engine {
 	_Atomic uint64_t room_used;
 	_Atomic uint64_t room_free;
 	_Atomic bool room_low;
-	_Atomic size_t layer_max; /* what a layer may cost so that LMDB is sure to have the pages for it */
+	_Atomic bool room_tight; /* a transaction may need blocks that are not allocated */
+	struct room room;        /* room_lock */
 };
 
 /* An LMDB return code as a negative errno. */
@@ -166,6 +200,9 @@ size_t layer_find(const struct layer *layer, struct slice key, bool *same);
 /* A new layer, `below` with `writes` on it. By the leader only. NULL: no memory. */
 struct layer *layer_add(const struct layer *below, const struct writes *writes);
 
+/* A new layer with the same writes. By the leader only. NULL: no memory. */
+struct layer *layer_copy(const struct layer *layer);
+
 /*
  * Where the bytes of layers end now, and back to that: by the leader, when the layers made since are nobody's. Otherwise a
  * disk that fails for long would fill the memory with what could not be committed.
@@ -180,11 +217,36 @@ int lmdb_keep_start(struct engine *engine);
 /* Leaves nothing in the log. Before the environment is closed. */
 void lmdb_keep_end(struct engine *engine);
 
+/* What a commit asks for beside being kept. */
+enum keep {
+	KEEP_ANY,
+	KEEP_DURABLE, /* on disk, whatever `sync` says */
+	KEEP_SETTLED, /* LMDB's */
+};
+
 /*
- * Makes `layer` the committed one: by the log, or by LMDB if the log has no room, or `settle`. By the leader. 0, or an LMDB
- * code: then nothing has changed.
+ * Makes `layer` the committed one: by the log, or by LMDB if the log has no room or that is asked for. By the leader. 0, or an
+ * LMDB code: then nothing has changed.
  */
-int lmdb_keep(struct engine *engine, struct layer *layer, bool settle);
+int lmdb_keep(struct engine *engine, struct layer *layer, enum keep how);
+
+/*
+ * After lmdb_keep() found no pages: waits until nobody in this process reads, and gives LMDB what the log has. By the
+ * leader. True if a commit may find pages now.
+ */
+bool lmdb_keep_room(struct engine *engine);
+
+/* Makes LMDB have a layer, by one transaction. By the leader, as the next three. 0, or an LMDB code: then nothing has changed. */
+int lmdb_settle_layer(struct engine *engine, const struct layer *layer);
+
+/* Makes LMDB have all that is committed, in pieces if it must be. 0, or an LMDB code: then it may have a part of it. */
+int lmdb_settle_all(struct engine *engine);
+
+/* Makes this layer what is committed. */
+void lmdb_publish(struct engine *engine, struct layer *layer);
+
+/* Whether an LMDB code may mean that there were no pages. */
+bool lmdb_is_short(const struct engine *engine, int rc);
 
 /*
  * What tells a transaction from every other, in this store and elsewhere: a random number that it brings along. 0 in a store
@@ -224,6 +286,38 @@ void lmdb_room_init(struct engine *engine, uint64_t max_bytes);
 
 /* Whether somebody removed the data file or the log: what is written to it is lost, and a second daemon may have made a new one. */
 bool lmdb_is_deleted(const struct engine *engine);
+
+/* Whether LMDB is sure to have the pages for a layer beside the reserve, once nobody reads an older state. */
+bool lmdb_room_fits(struct engine *engine, const struct layer *layer);
+
+/* Whether it has them, in pieces, for a log of so many bytes: with the reserve. */
+bool lmdb_room_squeezes(struct engine *engine, size_t log_bytes);
+
+/* Whether room is low only because the newest transaction gave pages up, which the next but one can use. */
+bool lmdb_room_turns(struct engine *engine);
+
+/* Room is low until it is looked at again: LMDB found no pages, whoever keeps them. */
+void lmdb_room_short(struct engine *engine);
+
+/* Forgets processes that died while they read. */
+void lmdb_readers_check(struct engine *engine);
+
+/* Whether somebody reads an older state than the leader. By the leader, as the next two. */
+bool lmdb_readers_lag(struct engine *engine);
+
+/* Waits until nobody else in this process reads, and keeps them from it until they may again. */
+void lmdb_readers_stop(struct engine *engine);
+void lmdb_readers_go(struct engine *engine);
+
+/* The pages that a value has for itself: 0 if it fits a leaf. */
+size_t lmdb_pages_of_value(size_t page, size_t key_len, size_t value_len);
+
+/* What a transaction of so many writes takes at most, `overflow` of it for long values. */
+struct lmdb_need lmdb_pages_needed(const struct lmdb_shape *shape, size_t page, uint64_t writes, uint64_t overflow);
+
+/* Fills in what is known at once; and counts the free pages, as far as `enough`. map_lock held shared, or by the leader. */
+void lmdb_shape_look(struct engine *engine, struct lmdb_shape *out);
+void lmdb_shape_count(struct engine *engine, struct lmdb_shape *shape, uint64_t enough);
 
 /* Looks how much room is left after a commit. map_lock held shared, or by the leader. */
 void lmdb_room_update(struct engine *engine);

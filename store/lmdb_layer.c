@@ -26,7 +26,7 @@ static struct layer *layer_make(struct layer_bytes *bytes, uint64_t base, size_t
 	atomic_fetch_add(&bytes->refs, 1);
 	layer->bytes = bytes;
 	layer->base = base;
-	layer->cost = 0;
+	layer->overflow = 0;
 	layer->runs = 0;
 	layer->writes = (struct writes){ .list = layer->list, .count = 0 };
 	return layer;
@@ -92,10 +92,9 @@ static struct txn_write *write_copy(struct arena *arena, const struct txn_write 
 	return copy;
 }
 
-/* What a write takes of LMDB, in pages: its part of one, and those that hold nothing but its value. */
-static size_t write_cost(const struct txn_write *write)
+static size_t write_overflow(const struct txn_write *write)
 {
-	return 1 + write->value.len / PAGE_LEAST;
+	return lmdb_pages_of_value(PAGE_LEAST, write->key.len, write->value.len);
 }
 
 /*
@@ -155,7 +154,7 @@ struct layer *layer_add(const struct layer *below, const struct writes *writes)
 	size_t done = 0; /* of the old ones */
 
 	if (layer != NULL) {
-		layer->cost = below->cost;
+		layer->overflow = below->overflow;
 		layer->runs = below->runs;
 		memcpy(layer->run, below->run, sizeof(layer->run));
 	}
@@ -170,9 +169,9 @@ struct layer *layer_add(const struct layer *below, const struct writes *writes)
 		size_t at = layer_find(below, copy->key, &same);
 		list_append(layer, old->list + done, at - done);
 		list_append(layer, &copy, 1);
-		layer->cost += write_cost(copy);
+		layer->overflow += write_overflow(copy);
 		if (same)
-			layer->cost -= write_cost(old->list[at]);
+			layer->overflow -= write_overflow(old->list[at]);
 		else
 			layer_count(layer, *(const unsigned char *)copy->key.data);
 		done = at + same;
@@ -180,4 +179,17 @@ struct layer *layer_add(const struct layer *below, const struct writes *writes)
 	if (layer != NULL)
 		list_append(layer, old->list + done, old->count - done);
 	return layer;
+}
+
+struct layer *layer_copy(const struct layer *layer)
+{
+	struct layer *copy = layer_make(layer->bytes, layer->base, layer->writes.count);
+
+	if (copy == NULL)
+		return NULL;
+	copy->overflow = layer->overflow;
+	copy->runs = layer->runs;
+	memcpy(copy->run, layer->run, sizeof(copy->run));
+	list_append(copy, layer->writes.list, layer->writes.count);
+	return copy;
 }

@@ -2,10 +2,10 @@
  * The log: what has been committed since LMDB's last transaction, on disk. A commit appends one entry and waits for the
  * disk once, where LMDB writes pages all over its file and waits twice.
  *
- * Each entry says which transaction of LMDB it continues. When the layer that the log describes has been written to LMDB
- * as its next transaction, all entries are void by that very commit, and the log begins again at its start. So at any
- * instant the store is LMDB's newest transaction and then the entries that continue it, up to the first that does not fit:
- * wrong checksum, other transaction, other place in the row. An entry that was not answered yet may be torn; one that was
+ * Each entry says which transaction of LMDB it continues, by its mark. When LMDB has all of the layer that the log
+ * describes, it gets a new mark along with it; all entries are void by that very commit, and the log begins again at its
+ * start. So at any instant the store is LMDB's newest transaction and then the entries that continue it, up to the first
+ * that does not fit: wrong checksum, other mark, other place in the row. An entry that was not answered yet may be torn; one that was
  * answered is whole, unless it was written without waiting for the disk: then a crash of the machine may take any of them,
  * and those before the first that is missing are the store.
  *
@@ -33,8 +33,8 @@
 /* Little-endian, as the next. The checksum is of all that follows it, to the end of the entry. */
 struct entry_head {
 	uint32_t crc;
-	uint32_t len; /* of the entry, head and all */
-	uint64_t base;
+	uint32_t len;  /* of the entry, head and all */
+	uint64_t base; /* number of the transaction that began the log */
 	uint64_t mark;
 	uint64_t number; /* one more than that of the entry before; the first has any */
 	uint64_t flags;
@@ -269,10 +269,10 @@ static int entry_read(const unsigned char *entry, size_t len, struct layer **lay
 	return 0;
 }
 
-/* Whether a head belongs to entries that continue the transaction. */
+/* Whether a head belongs to entries that continue the transaction, or the one whose mark it has left as it was. */
 static bool head_is_current(const struct lmdb_log *log, const struct entry_head *head)
 {
-	return le64toh(head->base) == log->base && le64toh(head->mark) == log->mark;
+	return le64toh(head->base) <= log->base && le64toh(head->mark) == log->mark;
 }
 
 static bool entry_is_whole(const struct lmdb_log *log, const unsigned char *bytes, size_t at)

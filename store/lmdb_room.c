@@ -2,12 +2,14 @@
  * Room. Removing needs pages too, because LMDB writes changed pages anew. So blocks are allocated ahead of the last used
  * page, and room is called low as soon as what lies ahead plus what can be used again falls below a reserve: then whatever
  * adds is refused, and what removes still goes through, on a full disk too.
+ *
+ * What can be used again counts whether or not somebody still reads it. A transaction of LMDB may therefore find fewer pages
+ * than there are; see lmdb_keep() for what is done then. What is in the log never needs more than there are.
  */
 #include "lmdb_engine.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -16,12 +18,11 @@
 #define MIB ((uint64_t)1024 * 1024)
 #define MAP_START (16 * MIB)
 #define LIMIT_STEP ((uint64_t)64 * 1024) /* a multiple of every page size */
-#define RESERVE_MIN (MIB / 8)            /* and no less than 1/16 of the limit, up to RESERVE_USUAL */
-#define RESERVE_USUAL MIB
+#define RESERVE_MIN (MIB / 8)            /* and no less than 1/8 of the limit, up to RESERVE_USUAL */
+#define RESERVE_USUAL (4 * MIB)
 #define RESERVE_MAX (256 * MIB)
 #define RESERVE_PART 8 /* of what is used: the more there is, the more there is to remove */
 #define CHUNK_MAX (64 * MIB)
-#define LAYER_MAX 2048                 /* most that a layer may cost: all of it is gone through for each commit */
 #define DISK_RETRY INT64_C(1000000000) /* ns between tries while the disk is full */
 
 static uint64_t clamp(uint64_t value, uint64_t low, uint64_t high)
@@ -74,23 +75,18 @@ int lmdb_map_grow(struct engine *engine)
 
 	if (size <= engine->map_size || !map_fits(size))
 		return -ENOSPC;
-	pthread_rwlock_wrlock(&engine->map_lock);
+	bool held = engine->map_held;
+	if (!held)
+		lmdb_readers_stop(engine);
 	mdb_txn_reset(engine->reader->txn);
 	int rc = mdb_env_set_mapsize(engine->env, size);
 	if (rc == 0)
 		rc = mdb_txn_renew(engine->reader->txn);
 	engine->reader->cursor_stale = true;
 	engine->map_size = rc == 0 ? size : 0;
-	pthread_rwlock_unlock(&engine->map_lock);
+	if (!held)
+		lmdb_readers_go(engine);
 	return lmdb_errno(rc);
-}
-
-/* Readers that died keep the pages they saw from being used again: looked for whenever the store grows. */
-static void readers_check(struct engine *engine)
-{
-	int dead;
-
-	(void)mdb_reader_check(engine->env, &dead);
 }
 
 /* Gives the data file blocks up to `size`. What LMDB writes later goes into them, whatever else fills the disk. */
@@ -107,7 +103,7 @@ static void blocks_allocate(struct engine *engine, uint64_t size)
 	if (error == EOPNOTSUPP && size > engine->allocated &&
 	    engine->disk_free > size - engine->allocated + RESERVE_USUAL)
 		error = 0;
-	if (error == 0)
+	if (error == 0 && size > engine->allocated)
 		engine->allocated = size;
 	engine->disk_full_at = error == 0 ? 0 : clock_now();
 }
@@ -115,81 +111,110 @@ static void blocks_allocate(struct engine *engine, uint64_t size)
 /* What must be left at `end` bytes used so that everything can be removed. */
 static uint64_t room_reserve(const struct engine *engine, uint64_t end)
 {
-	uint64_t least = clamp(engine->limit / 16, RESERVE_MIN, RESERVE_USUAL);
+	uint64_t least = clamp(engine->limit / 8, RESERVE_MIN, RESERVE_USUAL);
 
 	return clamp(end / RESERVE_PART, least, RESERVE_MAX);
 }
 
-/* Bytes that a layer's cost stands for: a page, and its part of those above. */
-static uint64_t write_cost(const struct engine *engine)
-{
-	return engine->page + engine->page / 8;
-}
-
-/* Keeps blocks for the reserve and a full layer ahead of `end`, and more at a time as the file grows. */
-static void blocks_ahead(struct engine *engine, uint64_t end, uint64_t reserve)
+/*
+ * Keeps blocks for the reserve and a full layer ahead of `end`, and more at a time as the file grows. What a disk that is
+ * nearly full cannot give it is asked for half of, and half of that.
+ */
+static void blocks_ahead(struct engine *engine, uint64_t end, uint64_t reserve, uint64_t layer)
 {
 	uint64_t needed = clamp(end + reserve, 0, engine->map_limit);
-	uint64_t ahead = clamp(end + reserve + LAYER_MAX * write_cost(engine), 0, engine->map_limit);
+	uint64_t ahead = clamp(end + reserve + layer, 0, engine->map_limit);
 	uint64_t wanted = clamp(ahead + clamp(end / 8, MIB, CHUNK_MAX), 0, engine->map_limit);
 
-	if (engine->allocated >= ahead)
-		return;
-	if (engine->disk_full_at != 0 && clock_now() - engine->disk_full_at < DISK_RETRY)
-		return;
-	readers_check(engine);
-	blocks_allocate(engine, wanted);
-	if (engine->allocated < needed)
-		blocks_allocate(engine, needed);
+	if (engine->allocated < ahead &&
+	    (engine->disk_full_at == 0 || clock_now() - engine->disk_full_at >= DISK_RETRY)) {
+		lmdb_readers_check(engine);
+		uint64_t more = wanted - needed;
+		blocks_allocate(engine, wanted);
+		while (engine->disk_full_at != 0 && more > 0) {
+			more = more > LIMIT_STEP ? more / 2 : 0;
+			blocks_allocate(engine, needed + more);
+		}
+		if (engine->allocated < ahead)
+			engine->disk_full_at = clock_now();
+	}
+	atomic_store_explicit(&engine->room_tight, engine->allocated < ahead, memory_order_relaxed);
 }
 
-/*
- * Bytes in pages that LMDB can use again, counted no further than `enough`. LMDB lists them in its database 0: each value
- * is an array of page numbers behind its length.
- */
-static uint64_t pages_reusable(struct engine *engine, uint64_t enough)
+static uint64_t beyond(uint64_t a, uint64_t b)
 {
-	MDB_cursor *cursor;
-	MDB_val key;
-	MDB_val value;
-	uint64_t bytes = 0;
-	int rc;
-
-	struct lmdb_view *view = lmdb_view_take(engine, &rc);
-	if (view == NULL)
-		return 0;
-	if (mdb_cursor_open(view->txn, 0, &cursor) == 0) {
-		while (bytes < enough && mdb_cursor_get(cursor, &key, &value, MDB_NEXT) == 0) {
-			size_t pages;
-
-			memcpy(&pages, value.mv_data, sizeof(pages));
-			bytes += (uint64_t)pages * engine->page;
-		}
-		mdb_cursor_close(cursor);
-	}
-	lmdb_view_give(engine, view);
-	return bytes;
+	return a > b ? a - b : 0;
 }
 
 /* With room_lock held: `end` is where the last used page ends. */
 static void room_look(struct engine *engine, uint64_t end)
 {
-	uint64_t reserve = room_reserve(engine, end);
+	struct room *room = &engine->room;
+	uint64_t page = engine->page;
 
-	blocks_ahead(engine, end, reserve);
-	uint64_t capacity = engine->allocated < engine->limit ? engine->allocated : engine->limit;
-	uint64_t spare = capacity;
-	if (capacity <= end + reserve)
-		spare += pages_reusable(engine, 4 * reserve + (end > capacity ? end - capacity : 0));
-	bool low = spare <= end + reserve;
-	/* What is in the log must not need the reserve: that is for what removes. */
-	uint64_t writes = low ? 0 : (spare - end - reserve) / write_cost(engine);
-	atomic_store_explicit(&engine->layer_max, (size_t)clamp(writes, 0, LAYER_MAX), memory_order_relaxed);
+	lmdb_shape_look(engine, &room->shape);
+	room->shape.pages = end / page;
+	uint64_t reserve = room_reserve(engine, end);
+	uint64_t layer = lmdb_pages_needed(&room->shape, page, LAYER_MAX, 0).pages * page;
+	blocks_ahead(engine, end, reserve, layer);
+	/* LMDB leaves the last page of its map unused. */
+	uint64_t capacity = clamp(engine->allocated, 0, engine->limit - page);
+	if (capacity < end + reserve + layer)
+		lmdb_shape_count(engine, &room->shape, (4 * reserve + layer + beyond(end, capacity)) / page);
+	uint64_t spare = capacity + room->shape.free * page;
+
+	room->ahead = beyond(capacity, end) / page;
+	room->beyond_reserve = beyond(spare, end + reserve) / page;
+	room->all = beyond(clamp(engine->allocated, 0, engine->map_limit - page), end) / page + room->shape.free;
+	bool low = room->beyond_reserve == 0;
+	room->turn = low && spare + room->shape.later * page > end + reserve;
 	/* What the disk could still give is free, but it is not there yet. */
 	if (engine->disk_full_at == 0)
 		spare += clamp(engine->disk_free, 0, engine->limit - capacity);
 	atomic_store_explicit(&engine->room_free, low ? 0 : spare - end - reserve, memory_order_relaxed);
 	atomic_store_explicit(&engine->room_low, low, memory_order_relaxed);
+}
+
+bool lmdb_room_fits(struct engine *engine, const struct layer *layer)
+{
+	const struct room *room = &engine->room;
+
+	pthread_mutex_lock(&engine->room_lock);
+	struct lmdb_need need = lmdb_pages_needed(&room->shape, engine->page, layer->writes.count, layer->overflow);
+	bool fits = need.pages <= room->beyond_reserve && need.run <= room->ahead;
+	pthread_mutex_unlock(&engine->room_lock);
+	return fits;
+}
+
+/*
+ * Put in pieces, what the log has takes no more than its bytes in leaves that are half full, and as much again for the pages
+ * of long values that are not full; half of what there is is left to the pieces themselves. The usual reserve is enough for
+ * a full log.
+ */
+bool lmdb_room_squeezes(struct engine *engine, size_t log_bytes)
+{
+	const struct room *room = &engine->room;
+
+	pthread_mutex_lock(&engine->room_lock);
+	/* What did not know that room is low may have added. */
+	uint64_t kept = room->beyond_reserve == 0 ? 0 : beyond(room->all, room->beyond_reserve) / 2;
+	bool fits = 4 * (uint64_t)log_bytes <= (room->all - kept) * engine->page;
+	pthread_mutex_unlock(&engine->room_lock);
+	return fits;
+}
+
+bool lmdb_room_turns(struct engine *engine)
+{
+	pthread_mutex_lock(&engine->room_lock);
+	bool turn = engine->room.turn;
+	pthread_mutex_unlock(&engine->room_lock);
+	return turn;
+}
+
+void lmdb_room_short(struct engine *engine)
+{
+	atomic_store_explicit(&engine->room_free, 0, memory_order_relaxed);
+	atomic_store_explicit(&engine->room_low, true, memory_order_relaxed);
 }
 
 void lmdb_room_update(struct engine *engine)
@@ -220,8 +245,16 @@ void lmdb_room_init(struct engine *engine, uint64_t max_bytes)
 
 		engine->map_size = info.me_mapsize;
 		/* What a crash left in the log is there too. */
-		if (engine->layer != NULL)
-			end += engine->layer->cost * write_cost(engine);
+		if (engine->layer != NULL && engine->layer->writes.count > 0) {
+			struct lmdb_shape shape;
+
+			lmdb_shape_look(engine, &shape);
+			shape.pages = end / engine->page;
+			end += lmdb_pages_needed(&shape, engine->page, engine->layer->writes.count,
+						 engine->layer->overflow)
+				       .pages *
+			       engine->page;
+		}
 		/* A limit below what is there already must not keep anything from being removed. */
 		if (end > engine->limit)
 			engine->map_limit = round_up(end + room_reserve(engine, end));

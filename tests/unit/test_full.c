@@ -9,6 +9,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <cmocka.h>
 
@@ -106,6 +107,50 @@ static void holders_go_on(void **state)
 	assert_string_equal(stage_holder(s, "global/a"), "bob@1");
 }
 
+/* A text that grows would take what is left for releasing; one that does not may change. */
+static void texts_do_not_grow(void **state)
+{
+	struct stage *s = *state;
+	char lock[TEXT_MAX];
+	char text[8 * 1024];
+
+	memset(text, 'x', sizeof(text));
+	memcpy(text, "a=", 2);
+	text[sizeof(text) - 1] = '\0';
+	assert_int_equal(stage_acquire(s, "global/a", "alice@1", 0), 0);
+	assert_int_equal(stage_write(s, "global/a", "alice@1", "a=1234\n"), 0);
+	size_t n = fill(s);
+	assert_int_equal(stage_write(s, "global/a", "alice@1", text), -EDQUOT);
+	assert_int_equal(s->why.code, ATLOCK_QUOTA);
+	assert_int_equal(stage_write(s, "global/a", "alice@1", "a=12345\n"), -EDQUOT);
+	assert_int_equal(stage_write(s, "global/a", "alice@1", "a=4321\n"), 0);
+	assert_int_equal(stage_write(s, "global/a", "alice@1", "ttl=10m\n"), 0);
+	for (size_t i = 0; i < n; i++)
+		assert_int_equal(stage_release(s, lock_of(i, lock), "alice@1"), 0);
+}
+
+/* More of them at once than there are pages for. */
+static void leases_that_end_together_are_ended(void **state)
+{
+	struct stage *s = *state;
+	struct atlock_status status = { .held = 1 };
+	const struct timespec pause = { .tv_nsec = 20 * 1000000 };
+	char lock[TEXT_MAX];
+	size_t n = fill(s);
+
+	for (size_t i = 0; i < n; i++)
+		(void)stage_write(s, lock_of(i, lock), "alice@1", "ttl=3s\n");
+	stage_close(s);
+	nanosleep(&(struct timespec){ .tv_sec = 4 }, NULL);
+	stage_open(s);
+	for (int i = 0; i < 6000 && status.held > 0; i++) {
+		nanosleep(&pause, NULL);
+		assert_int_equal(atlock_status(s->al, &status), 0);
+	}
+	assert_int_equal(status.held, 0);
+	assert_int_equal(stage_acquire(s, "global/more", "alice@1", 0), 0);
+}
+
 static void full_store_can_be_opened_again(void **state)
 {
 	struct stage *s = *state;
@@ -127,6 +172,8 @@ int main(void)
 		FULL(releases_go_on_and_then_acquires_work_again),
 		FULL(whatever_adds_is_refused_alike),
 		FULL(holders_go_on),
+		FULL(texts_do_not_grow),
+		FULL(leases_that_end_together_are_ended),
 		FULL(full_store_can_be_opened_again),
 	};
 

@@ -92,11 +92,24 @@ static void entries_of_another_transaction_are_not_seen(void **state)
 	entry_write(f, "a");
 	entry_write(f, "b");
 	assert_int_equal(seen(f, BASE, MARK + 1), 0);
-	assert_int_equal(seen(f, BASE + 1, MARK), 0);
+	assert_int_equal(seen(f, BASE - 1, MARK), 0);
 	lmdb_log_restart(&f->writer, BASE + 1, MARK + 1);
 	entry_write(f, "c");
 	assert_int_equal(seen(f, BASE + 1, MARK + 1), 1);
 	assert_int_equal(seen(f, BASE, MARK), 0);
+}
+
+/* As the pieces are in which LMDB gets what the log has. */
+static void entries_are_seen_over_a_transaction_that_leaves_the_mark(void **state)
+{
+	struct fixture *f = *state;
+
+	entry_write(f, "a");
+	entry_write(f, "b");
+	assert_int_equal(seen(f, BASE, MARK), 2);
+	assert_int_equal(seen(f, BASE + 1, MARK), 2);
+	entry_write(f, "c");
+	assert_int_equal(seen(f, BASE + 2, MARK), 3);
 }
 
 static void a_log_that_takes_the_place_of_a_removed_one_is_followed(void **state)
@@ -121,6 +134,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(entries_are_seen_as_they_come),
 		TEST(entries_of_another_transaction_are_not_seen),
+		TEST(entries_are_seen_over_a_transaction_that_leaves_the_mark),
 		TEST(a_log_that_takes_the_place_of_a_removed_one_is_followed),
 	};
 

@@ -1,0 +1,103 @@
+/*
+ * How many pages the next transaction of LMDB can take at most. That a layer becomes a transaction must not fail, so this
+ * is counted for the worst tree that there can be, not for a usual one. It follows how LMDB changes its tree:
+ *
+ * Leaves. A changed page is written anew, one for one. A put may split its leaf in two; a removal may pull in the leaf
+ * beside its own, to share or to join. So a write takes two leaves at most, and all of them together no more than there
+ * are, and one for each split.
+ *
+ * Branches. The same again on each level above: two pages a level for a write. All of them together: each branch there is
+ * once, once more where it is split, and then a split for every few keys that come from below. No key is longer than an
+ * eighth of a page, so that a branch that was just split takes three keys before it is split again.
+ *
+ * Values that do not fit a leaf have pages of their own, which must lie side by side. Those that are free may be
+ * scattered, but those ahead of the last used page are in one piece.
+ *
+ * The list of free pages is a tree too. It gets one record with the numbers of all pages that were given up, side by side if
+ * it is long; those that were used are taken from the oldest records, and what is left of these is written anew. Twice,
+ * because writing the list changes it.
+ */
+#include "lmdb_engine.h"
+
+#include <string.h>
+
+#define KEYS_TO_SPLIT 3
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* What LMDB's largest node in a page may have: half of it, less two bytes. Its head is eight bytes, a page's sixteen. */
+size_t lmdb_pages_of_value(size_t page, size_t key_len, size_t value_len)
+{
+	if (8 + key_len + value_len <= (page - 16) / 2 - 2)
+		return 0;
+	return (value_len + 16 + page - 1) / page;
+}
+
+struct lmdb_need lmdb_pages_needed(const struct lmdb_shape *shape, size_t page, uint64_t writes, uint64_t overflow)
+{
+	uint64_t numbers = page / sizeof(size_t) - 3; /* of free pages, in one page of their list */
+	uint64_t all = writes + 1;                    /* with the engine's mark */
+	uint64_t levels = shape->depth > 0 ? shape->depth : 1;
+	uint64_t leaves = least(2 * all, shape->leaves + all);
+	uint64_t splits = (shape->branches + all) / KEYS_TO_SPLIT * 3 / 2;
+	uint64_t branches = least(2 * all * levels, 2 * shape->branches + splits) + levels + 1;
+	uint64_t given_up = leaves + branches + shape->overflow;
+	uint64_t record = given_up / numbers + 1;
+	uint64_t list = 2 * (record + shape->pages / numbers + 1) + shape->list_pages + 2 * shape->list_depth + 4;
+
+	return (struct lmdb_need){
+		.pages = leaves + branches + overflow + list,
+		.run = overflow + (given_up > numbers ? 2 * record : 0),
+	};
+}
+
+void lmdb_shape_look(struct engine *engine, struct lmdb_shape *out)
+{
+	MDB_stat tree;
+	MDB_stat list;
+	int rc;
+
+	memset(out, 0, sizeof(*out));
+	struct lmdb_view *view = lmdb_view_take(engine, &rc);
+	if (view == NULL)
+		return;
+	if (mdb_stat(view->txn, engine->dbi, &tree) == 0 && mdb_stat(view->txn, 0, &list) == 0) {
+		out->leaves = tree.ms_leaf_pages;
+		out->branches = tree.ms_branch_pages;
+		out->overflow = tree.ms_overflow_pages;
+		out->depth = tree.ms_depth;
+		out->list_pages = list.ms_leaf_pages + list.ms_branch_pages;
+		out->list_depth = list.ms_depth;
+	}
+	lmdb_view_give(engine, view);
+}
+
+/* LMDB lists free pages in its database 0, by the transaction that gave them up: an array of numbers behind its length. */
+void lmdb_shape_count(struct engine *engine, struct lmdb_shape *shape, uint64_t enough)
+{
+	MDB_cursor *cursor;
+	MDB_val key;
+	MDB_val value;
+	int rc;
+
+	shape->free = 0;
+	shape->later = 0;
+	struct lmdb_view *view = lmdb_view_take(engine, &rc);
+	if (view == NULL)
+		return;
+	if (mdb_cursor_open(view->txn, 0, &cursor) == 0) {
+		while (shape->free < enough && mdb_cursor_get(cursor, &key, &value, MDB_NEXT) == 0) {
+			size_t given_up_by;
+			size_t pages;
+
+			memcpy(&given_up_by, key.mv_data, sizeof(given_up_by));
+			memcpy(&pages, value.mv_data, sizeof(pages));
+			*(given_up_by < mdb_txn_id(view->txn) ? &shape->free : &shape->later) += pages;
+		}
+		mdb_cursor_close(cursor);
+	}
+	lmdb_view_give(engine, view);
+}

@@ -1,0 +1,241 @@
+/*
+ * How a layer becomes LMDB's: as one transaction that brings a new mark along and so makes the log's entries void.
+ *
+ * If there are no pages for that, in pieces: transactions of a part of the writes each, which leave the mark. The log's
+ * entries stay good over each of them, because they say what a key's value is and not how it changes. The pages that one
+ * piece gives up are there for the next but one, so that a few pages are enough for a layer of any size. Only what was
+ * answered may become LMDB's like that.
+ */
+#include "lmdb_engine.h"
+
+#include <bsd/stdlib.h>
+#include <endian.h>
+#include <errno.h>
+#include <string.h>
+
+#define PIECE ((size_t)256) /* writes to begin with */
+
+/* The last key there can be, and too long for a user of the store: nobody reads it or writes it by accident. */
+static MDB_val mark_key(unsigned char bytes[STORE_KEY_MAX + 1])
+{
+	return (MDB_val){ .mv_size = STORE_KEY_MAX + 1, .mv_data = memset(bytes, 0xff, STORE_KEY_MAX + 1) };
+}
+
+uint64_t lmdb_mark(const struct engine *engine, MDB_txn *txn)
+{
+	unsigned char bytes[STORE_KEY_MAX + 1];
+	MDB_val key = mark_key(bytes);
+	MDB_val value;
+	uint64_t mark = 0;
+
+	if (mdb_get(txn, engine->dbi, &key, &value) == 0 && value.mv_size == sizeof(mark))
+		memcpy(&mark, value.mv_data, sizeof(mark));
+	return le64toh(mark);
+}
+
+static int mark_write(const struct engine *engine, MDB_txn *txn, uint64_t mark)
+{
+	unsigned char bytes[STORE_KEY_MAX + 1];
+	MDB_val key = mark_key(bytes);
+	uint64_t value = htole64(mark);
+
+	return mdb_put(txn, engine->dbi, &key, &(MDB_val){ .mv_size = sizeof(value), .mv_data = &value }, 0);
+}
+
+static int mark_renew(const struct engine *engine, MDB_txn *txn)
+{
+	uint64_t mark;
+
+	do {
+		arc4random_buf(&mark, sizeof(mark));
+	} while (mark == 0);
+	return mark_write(engine, txn, mark);
+}
+
+static int write_apply(struct engine *engine, MDB_txn *txn, const struct txn_write *write)
+{
+	MDB_val key = { .mv_size = write->key.len, .mv_data = (void *)(uintptr_t)write->key.data };
+	MDB_val value = { .mv_size = write->value.len, .mv_data = (void *)(uintptr_t)write->value.data };
+
+	if (write->value.data != NULL)
+		return mdb_put(txn, engine->dbi, &key, &value, 0);
+	int rc = mdb_del(txn, engine->dbi, &key, NULL);
+	return rc == MDB_NOTFOUND ? 0 : rc;
+}
+
+/*
+ * After a commit that failed. If it was the page that makes a transaction current, nobody knows whether it is on disk:
+ * entries that continue the transaction before might be void, and LMDB does nothing any more. Before that page nothing has
+ * changed, and the log goes on.
+ */
+static bool env_is_dead(const struct engine *engine)
+{
+	MDB_txn *txn;
+
+	if (mdb_txn_begin(engine->env, NULL, MDB_RDONLY, &txn) != 0)
+		return true;
+	mdb_txn_abort(txn);
+	return false;
+}
+
+/* Ends the transaction: commits it, or if something failed before, `rc`, gives it up. 0 or an LMDB code. */
+static int txn_end(struct engine *engine, MDB_txn *txn, int rc)
+{
+	if (rc != 0) {
+		mdb_txn_abort(txn);
+		return rc;
+	}
+	rc = mdb_txn_commit(txn);
+	if (rc != 0 && env_is_dead(engine))
+		engine->log.broken = true;
+	return rc;
+}
+
+static int layer_apply(struct engine *engine, const struct layer *layer)
+{
+	MDB_txn *txn;
+	int rc = mdb_txn_begin(engine->env, NULL, 0, &txn);
+
+	if (rc != 0)
+		return rc;
+	rc = mark_renew(engine, txn);
+	for (size_t i = 0; rc == 0 && i < layer->writes.count; i++)
+		rc = write_apply(engine, txn, layer->writes.list[i]);
+	return txn_end(engine, txn, rc);
+}
+
+/* Part of a layer. None of it: a transaction that changes nothing and lets pages be used that the last one gave up. */
+static int piece_apply(struct engine *engine, const struct layer *layer, size_t from, size_t count)
+{
+	MDB_txn *txn;
+	int rc = mdb_txn_begin(engine->env, NULL, 0, &txn);
+
+	if (rc != 0)
+		return rc;
+	if (count == 0)
+		rc = mark_write(engine, txn, lmdb_mark(engine, txn));
+	for (size_t i = from; rc == 0 && i < from + count; i++)
+		rc = write_apply(engine, txn, layer->writes.list[i]);
+	return txn_end(engine, txn, rc);
+}
+
+/* The old layer's readers keep it. */
+void lmdb_publish(struct engine *engine, struct layer *layer)
+{
+	pthread_mutex_lock(&engine->pool_lock);
+	struct layer *old = engine->layer;
+	engine->layer = layer;
+	pthread_mutex_unlock(&engine->pool_lock);
+	layer_drop(old);
+}
+
+/* LMDB has a new transaction, and this is what lies over it. */
+static int base_renew(struct engine *engine, struct layer *layer)
+{
+	struct lmdb_view *reader = engine->reader;
+
+	mdb_txn_reset(reader->txn);
+	reader->cursor_stale = true;
+	int rc = mdb_txn_renew(reader->txn);
+	if (rc != 0) {
+		atomic_store_explicit(&engine->lost, true, memory_order_relaxed);
+		layer_drop(layer);
+		return rc;
+	}
+	layer->base = mdb_txn_id(reader->txn);
+	uint64_t mark = lmdb_mark(engine, reader->txn);
+	if (mark != engine->log.mark)
+		lmdb_log_restart(&engine->log, layer->base, mark);
+	lmdb_publish(engine, layer);
+	lmdb_room_update(engine);
+	return 0;
+}
+
+/* Growing the map as often as it takes. */
+static int settle_once(struct engine *engine, const struct layer *layer)
+{
+	struct layer *empty = layer_new(0);
+	int rc;
+
+	if (empty == NULL)
+		return ENOMEM;
+	do {
+		rc = layer_apply(engine, layer);
+	} while (rc == MDB_MAP_FULL && lmdb_map_grow(engine) == 0);
+	if (rc == 0)
+		return base_renew(engine, empty);
+	layer_drop(empty);
+	return rc;
+}
+
+/*
+ * If nothing else keeps room low, an empty transaction comes after it: what one gave up can be used only by the next but one,
+ * which would not come while adding is refused.
+ */
+int lmdb_settle_layer(struct engine *engine, const struct layer *layer)
+{
+	int rc = settle_once(engine, layer);
+
+	if (rc == 0 && lmdb_room_turns(engine))
+		(void)settle_once(engine, engine->layer);
+	return rc;
+}
+
+static int piece_settle(struct engine *engine, size_t from, size_t count)
+{
+	struct layer *same = layer_copy(engine->layer);
+
+	if (same == NULL)
+		return ENOMEM;
+	int rc = piece_apply(engine, same, from, count);
+	if (rc == 0)
+		return base_renew(engine, same);
+	layer_drop(same);
+	return rc;
+}
+
+/* A piece, or the half of it, or of that; *count is how many writes it had. */
+static int piece_settle_some(struct engine *engine, size_t from, size_t *count)
+{
+	int rc = piece_settle(engine, from, *count);
+
+	while (lmdb_is_short(engine, rc) && *count > 1) {
+		*count /= 2;
+		rc = piece_settle(engine, from, *count);
+	}
+	/* The last page may be one that the last piece gave up. */
+	if (lmdb_is_short(engine, rc) && piece_settle(engine, 0, 0) == 0)
+		rc = piece_settle(engine, from, *count);
+	return rc;
+}
+
+static int pieces_settle(struct engine *engine)
+{
+	size_t done = 0;
+	/* Of what is not in the log on disk, a crash of the machine must not leave a part. */
+	int rc = engine->sync_off ? -lmdb_log_sync(&engine->log) : 0;
+
+	while (rc == 0 && done < engine->layer->writes.count) {
+		size_t left = engine->layer->writes.count - done;
+		size_t count = left < PIECE ? left : PIECE;
+
+		rc = piece_settle_some(engine, done, &count);
+		done += count;
+	}
+	if (rc != 0)
+		return rc;
+	struct layer *nothing = layer_new(0);
+	if (nothing == NULL)
+		return ENOMEM;
+	rc = lmdb_settle_layer(engine, nothing);
+	layer_drop(nothing);
+	return rc;
+}
+
+int lmdb_settle_all(struct engine *engine)
+{
+	int rc = lmdb_settle_layer(engine, engine->layer);
+
+	/* While others read, pieces give up what nobody can use, and are more than the whole. */
+	return lmdb_is_short(engine, rc) && !lmdb_readers_lag(engine) ? pieces_settle(engine) : rc;
+}
