@@ -11,6 +11,7 @@
 
 #include "store.h"
 
+struct arena;
 struct engine;
 
 struct store_engine {
@@ -72,6 +73,12 @@ int writes_next(const struct writes *writes, next_fn *next, void *below, struct 
 /* A transaction handle, which an engine keeps and uses again and again on one thread at a time. NULL: no memory. */
 struct store_txn *txn_new(const struct store_engine *engine, bool readonly);
 void txn_free(struct store_txn *txn);
+
+/*
+ * From now on, keys and values of the write set are put into the engine's `arena`, where they stay: it keeps them without
+ * another copy, or gives them up.
+ */
+void txn_lend(struct store_txn *txn, struct arena *arena);
 
 /*
  * Empties the write set and runs `fn` over the engine's `view`. Returns what it returned, or the first error that one of

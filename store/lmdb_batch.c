@@ -74,10 +74,14 @@ static int request_run(struct engine *engine, struct store *store, struct reques
 		outcome->how = KEEP_SETTLED;
 		return 0;
 	}
+	struct arena_mark mark = layer_mark(outcome->layer);
 	engine->reader->layer = outcome->layer;
+	txn_lend(engine->writer, layer_arena(outcome->layer));
 	request->result = txn_run(engine->writer, engine->reader, request->fn, request->arg);
-	if (request->result < 0)
+	if (request->result < 0) {
+		layer_return(outcome->layer, mark);
 		return 0;
+	}
 	outcome->kept++;
 	if (outcome->how == KEEP_ANY && engine->sync_off && txn_wants_sync(engine->writer))
 		outcome->how = KEEP_DURABLE;

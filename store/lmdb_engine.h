@@ -197,7 +197,14 @@ void layer_drop(struct layer *layer);
 /* As writes_find(). */
 size_t layer_find(const struct layer *layer, struct slice key, bool *same);
 
-/* A new layer, `below` with `writes` on it. By the leader only. NULL: no memory. */
+/*
+ * Where the bytes of all layers over one transaction are: by the leader only, as the next. A write that is not there yet is
+ * copied to it. NULL: no memory.
+ */
+struct arena *layer_arena(const struct layer *layer);
+struct txn_write *layer_copy_write(const struct layer *layer, const struct txn_write *write);
+
+/* A new layer, `below` with `writes` on it, whose bytes are there. NULL: no memory. */
 struct layer *layer_add(const struct layer *below, const struct writes *writes);
 
 /* A new layer with the same writes. By the leader only. NULL: no memory. */

@@ -70,6 +70,11 @@ void layer_drop(struct layer *layer)
 	}
 }
 
+struct arena *layer_arena(const struct layer *layer)
+{
+	return &layer->bytes->arena;
+}
+
 struct arena_mark layer_mark(const struct layer *layer)
 {
 	return arena_mark(&layer->bytes->arena);
@@ -80,8 +85,9 @@ void layer_return(const struct layer *layer, struct arena_mark mark)
 	arena_return(&layer->bytes->arena, mark);
 }
 
-static struct txn_write *write_copy(struct arena *arena, const struct txn_write *write)
+struct txn_write *layer_copy_write(const struct layer *layer, const struct txn_write *write)
 {
+	struct arena *arena = layer_arena(layer);
 	struct txn_write *copy = arena_take(arena, sizeof(*copy));
 
 	if (copy == NULL || !arena_copy(arena, write->key, &copy->key))
@@ -153,31 +159,26 @@ struct layer *layer_add(const struct layer *below, const struct writes *writes)
 	struct layer *layer = layer_make(below->bytes, below->base, old->count + writes->count);
 	size_t done = 0; /* of the old ones */
 
-	if (layer != NULL) {
-		layer->overflow = below->overflow;
-		layer->runs = below->runs;
-		memcpy(layer->run, below->run, sizeof(layer->run));
-	}
-	for (size_t i = 0; layer != NULL && i < writes->count; i++) {
-		struct txn_write *copy = write_copy(&layer->bytes->arena, writes->list[i]);
+	if (layer == NULL)
+		return NULL;
+	layer->overflow = below->overflow;
+	layer->runs = below->runs;
+	memcpy(layer->run, below->run, sizeof(layer->run));
+	for (size_t i = 0; i < writes->count; i++) {
+		const struct txn_write *write = writes->list[i];
 		bool same;
+		size_t at = layer_find(below, write->key, &same);
 
-		if (copy == NULL) {
-			layer_drop(layer);
-			return NULL;
-		}
-		size_t at = layer_find(below, copy->key, &same);
 		list_append(layer, old->list + done, at - done);
-		list_append(layer, &copy, 1);
-		layer->overflow += write_overflow(copy);
+		list_append(layer, &writes->list[i], 1);
+		layer->overflow += write_overflow(write);
 		if (same)
 			layer->overflow -= write_overflow(old->list[at]);
 		else
-			layer_count(layer, *(const unsigned char *)copy->key.data);
+			layer_count(layer, *(const unsigned char *)write->key.data);
 		done = at + same;
 	}
-	if (layer != NULL)
-		list_append(layer, old->list + done, old->count - done);
+	list_append(layer, old->list + done, old->count - done);
 	return layer;
 }
 

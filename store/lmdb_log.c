@@ -252,14 +252,14 @@ static int entry_read(const unsigned char *entry, size_t len, struct layer **lay
 {
 	size_t at = sizeof(struct entry_head);
 	struct txn_write write;
-	struct txn_write *list = &write;
-	const struct writes one = { .list = &list, .count = 1 };
 
 	while (at < len) {
 		size_t taken = write_read(entry + at, len - at, &write);
 		if (taken == 0)
 			return -EUCLEAN;
-		struct layer *next = layer_add(*layer, &one);
+		struct txn_write *copy = layer_copy_write(*layer, &write);
+		struct layer *next = copy == NULL ? NULL
+						  : layer_add(*layer, &(struct writes){ .list = &copy, .count = 1 });
 		if (next == NULL)
 			return -ENOMEM;
 		layer_drop(*layer);

@@ -20,7 +20,8 @@ struct store_txn {
 	int error; /* the first read or write that failed: nothing is kept then */
 	struct writes writes;
 	size_t capacity;
-	struct arena arena;
+	struct arena own;
+	struct arena *arena; /* that, or what the engine lent */
 };
 
 static _Thread_local bool running;
@@ -38,7 +39,8 @@ struct store_txn *txn_new(const struct store_engine *engine, bool readonly)
 		return NULL;
 	txn->engine = engine;
 	txn->readonly = readonly;
-	if (!arena_init(&txn->arena, readonly ? 0 : ARENA_SIZE)) {
+	txn->arena = &txn->own;
+	if (!arena_init(&txn->own, readonly ? 0 : ARENA_SIZE)) {
 		free(txn);
 		return NULL;
 	}
@@ -49,14 +51,20 @@ void txn_free(struct store_txn *txn)
 {
 	if (txn == NULL)
 		return;
-	arena_free(&txn->arena);
+	arena_free(&txn->own);
 	free(txn->writes.list);
 	free(txn);
 }
 
+void txn_lend(struct store_txn *txn, struct arena *arena)
+{
+	txn->arena = arena;
+}
+
 int txn_run(struct store_txn *txn, void *view, store_fn *fn, void *arg)
 {
-	arena_empty(&txn->arena);
+	if (txn->arena == &txn->own)
+		arena_empty(&txn->own);
 	txn->writes.count = 0;
 	txn->view = view;
 	txn->sync = false;
@@ -117,8 +125,8 @@ static struct txn_write *set_insert(struct store_txn *txn, size_t at, struct sli
 		writes->list = list;
 		txn->capacity = capacity;
 	}
-	struct txn_write *write = arena_take(&txn->arena, sizeof(*write));
-	if (write == NULL || !arena_copy(&txn->arena, key, &write->key))
+	struct txn_write *write = arena_take(txn->arena, sizeof(*write));
+	if (write == NULL || !arena_copy(txn->arena, key, &write->key))
 		return NULL;
 	write->value = (struct slice){ .data = NULL, .len = 0 };
 	memmove(writes->list + at + 1, writes->list + at, (writes->count - at) * sizeof(struct txn_write *));
@@ -162,7 +170,7 @@ int store_put(struct store_txn *txn, struct slice key, struct slice value)
 
 	size_t i = writes_find(&txn->writes, key, &same);
 	struct slice copy;
-	if (!arena_copy(&txn->arena, value, &copy))
+	if (!arena_copy(txn->arena, value, &copy))
 		return txn_check(txn, -ENOMEM);
 	struct txn_write *write = same ? txn->writes.list[i] : set_insert(txn, i, key);
 	if (write == NULL)

@@ -6,6 +6,7 @@
 #include "store.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -181,6 +182,31 @@ static void the_longest_key_and_value_fit(void **state)
 	assert_int_equal(store_update(f->store, longest_fn, &(bool){ true }), 0);
 	reopen(f);
 	assert_int_equal(store_view(f->store, longest_fn, &(bool){ false }), 0);
+}
+
+static int refuse_fn(struct store_txn *txn, void *arg)
+{
+	static const char bytes[4096];
+
+	(void)arg;
+	assert_int_equal(store_put(txn, slice_of("refused"), (struct slice){ bytes, sizeof(bytes) }), 0);
+	return -EBUSY;
+}
+
+/* What it wrote is where commits are kept, until one of LMDB's; and a lock may be asked for in vain for long. */
+static void a_function_that_fails_leaves_nothing_in_memory(void **state)
+{
+	struct fixture *f = *state;
+	size_t before;
+
+	assert_int_equal(open_with(f, NULL), 0);
+	put(f->store, "a", "1");
+	before = mallinfo2().uordblks;
+	for (int i = 0; i < 1000; i++)
+		assert_int_equal(store_update(f->store, refuse_fn, NULL), -EBUSY);
+	assert_true(mallinfo2().uordblks <= before + 64 * (size_t)1024);
+	assert_int_equal(store_view(f->store, equal_fn, &(struct pair){ "refused", "" }), 1);
+	assert_has(f->store, "a", "1");
 }
 
 static int sync_fn(struct store_txn *txn, void *arg)
@@ -400,6 +426,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_missing_directory_is_made_and_what_is_written_stays, setup, teardown),
 		cmocka_unit_test_setup_teardown(scans_run_in_key_order_in_views_and_updates, setup, teardown),
 		cmocka_unit_test_setup_teardown(the_longest_key_and_value_fit, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_function_that_fails_leaves_nothing_in_memory, setup, teardown),
 		cmocka_unit_test_setup_teardown(without_sync_one_transaction_can_still_ask_for_it, setup, teardown),
 		cmocka_unit_test_setup_teardown(watchers_hear_of_their_prefix_only, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_second_process_is_told_who_has_it, setup, teardown),

@@ -54,21 +54,20 @@ static void assert_is_whole(const struct layer *layer, unsigned int *state, unsi
 /* Adds up to SET_MAX keys to a layer, which it takes. */
 static struct layer *commit(struct layer *below, unsigned int *state, unsigned int firsts)
 {
-	unsigned char bytes[SET_MAX][3];
-	struct txn_write sorted[SET_MAX];
+	unsigned char bytes[3];
 	struct txn_write *list[SET_MAX];
 	struct writes set = { .list = list };
 
 	for (unsigned int i = 1 + dice(state, SET_MAX); i > 0; i--) {
-		struct slice key = key_make(bytes[set.count], state, firsts);
+		struct slice key = key_make(bytes, state, firsts);
 		bool same;
 		size_t at = writes_find(&set, key, &same);
 
 		if (same)
 			continue;
 		memmove(list + at + 1, list + at, (set.count - at) * sizeof(list[0]));
-		list[at] = &sorted[set.count];
-		*list[at] = (struct txn_write){ .key = key, .value = slice_of("value") };
+		list[at] = layer_copy_write(below, &(struct txn_write){ .key = key, .value = slice_of("value") });
+		assert_non_null(list[at]);
 		set.count++;
 	}
 	struct layer *layer = layer_add(below, &set);
