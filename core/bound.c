@@ -45,6 +45,7 @@ static bool may_leave(const struct op *op, const struct leaving *leaving, struct
 
 static int leave_locks(struct op *op, struct leaving *leaving, struct slice owner, struct slice who)
 {
+	struct record_queue queue;
 	struct record_lock record;
 	struct slice lock;
 	uint64_t token = 0;
@@ -53,7 +54,7 @@ static int leave_locks(struct op *op, struct leaving *leaving, struct slice owne
 	while ((rc = table_held_next(op, owner, who, token, &token, &lock)) == 0) {
 		if (!in_repo(lock, leaving->repo))
 			continue;
-		rc = grant_settle(op, lock, &record);
+		rc = grant_settle_queue(op, lock, &record, &queue);
 		if (rc < 0)
 			return rc;
 		/* Settling may have ended it, and given it to somebody else. */
@@ -66,7 +67,7 @@ static int leave_locks(struct op *op, struct leaving *leaving, struct slice owne
 						 "only its owner or an administrator may close the pull request");
 		rc = leaving->closing ? allow_action(op, lock, POLICY_RELEASE) : 0;
 		if (rc == 0)
-			rc = lock_release(op, lock, &record, ATLOCK_EVENT_RELEASED);
+			rc = lock_release(op, lock, &record, &queue, ATLOCK_EVENT_RELEASED);
 		if (rc < 0)
 			return rc;
 		leaving->released++;
@@ -267,7 +268,7 @@ static int recover_lock(struct op *op, struct slice lock)
 		op_bound(op, record.who, record.start);
 		return 0;
 	}
-	rc = lock_release(op, lock, &record, ATLOCK_EVENT_RELEASED);
+	rc = lock_release(op, lock, &record, NULL, ATLOCK_EVENT_RELEASED);
 	return rc < 0 ? rc : 0;
 }
 

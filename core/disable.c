@@ -49,7 +49,7 @@ static int disable_release(struct op *op, struct slice lock, const struct record
 
 	if (store_shared(op->al->store) && !slice_equal(record->host, slice_of(op->al->host)))
 		return 0;
-	rc = lock_release(op, lock, record, ATLOCK_EVENT_RELEASED);
+	rc = lock_release(op, lock, record, NULL, ATLOCK_EVENT_RELEASED);
 	return rc < 0 ? rc : 0;
 }
 

@@ -259,23 +259,37 @@ static int settle_expired(struct op *op, struct slice lock, const struct record_
 	return table_lock_put(op, lock, old, record);
 }
 
-int grant_settle(struct op *op, struct slice lock, struct record_lock *record)
+/* Its time is over: to the next. */
+static int settle_due(struct op *op, struct slice lock, const struct record_queue *queue, struct record_lock *record)
 {
-	struct record_queue queue;
-	struct record_lock old;
+	struct record_lock old = *record;
+	int rc;
+
+	if (old.state == RECORD_DELAYED)
+		return grant_next(op, lock, &old, queue, record);
+	if (old.expires < op->now)
+		return settle_expired(op, lock, &old, queue, record);
+	rc = event_lock(op, ATLOCK_EVENT_UNCLAIMED, lock, &old);
+	return rc < 0 ? rc : grant_next(op, lock, &old, queue, record);
+}
+
+int grant_settle_queue(struct op *op, struct slice lock, struct record_lock *record, struct record_queue *queue)
+{
 	int rc;
 
 	rc = table_lock_get(op, lock, record);
 	if (rc != 0)
 		return rc;
-	rc = settle_tickets(op, lock, &queue);
+	rc = settle_tickets(op, lock, queue);
 	if (rc < 0 || table_lock_due(record) >= op->now)
 		return rc;
-	old = *record;
-	if (old.state == RECORD_DELAYED)
-		return grant_next(op, lock, &old, &queue, record);
-	if (old.expires < op->now)
-		return settle_expired(op, lock, &old, &queue, record);
-	rc = event_lock(op, ATLOCK_EVENT_UNCLAIMED, lock, &old);
-	return rc < 0 ? rc : grant_next(op, lock, &old, &queue, record);
+	rc = settle_due(op, lock, queue, record);
+	return rc == 0 ? table_queue_get(op, lock, queue) : rc;
+}
+
+int grant_settle(struct op *op, struct slice lock, struct record_lock *record)
+{
+	struct record_queue queue;
+
+	return grant_settle_queue(op, lock, record, &queue);
 }

@@ -15,6 +15,9 @@ void grant_fill(struct atlock_grant *out, const struct record_lock *record);
  */
 int grant_settle(struct op *op, struct slice lock, struct record_lock *record);
 
+/* The same, and how the queue stands of a lock that is held, for lock_release(). */
+int grant_settle_queue(struct op *op, struct slice lock, struct record_lock *record, struct record_queue *queue);
+
 /* A free lock to the first of its queue; erases `old` (NULL: there is no record). `record` as in grant_settle(). */
 int grant_next(struct op *op, struct slice lock, const struct record_lock *old, const struct record_queue *queue,
 	       struct record_lock *record);

@@ -153,19 +153,22 @@ int lock_again(struct op *op, struct slice lock, int64_t ttl, const struct text_
 	return rc < 0 ? rc : 1;
 }
 
-int lock_release(struct op *op, struct slice lock, const struct record_lock *record, enum atlock_event_type type)
+int lock_release(struct op *op, struct slice lock, const struct record_lock *record, const struct record_queue *queue,
+		 enum atlock_event_type type)
 {
-	struct record_queue queue;
+	struct record_queue found;
 	struct record_lock next;
 	int rc;
 
 	rc = event_lock(op, type, lock, record);
+	if (rc == 0 && queue == NULL) {
+		rc = table_queue_get(op, lock, &found);
+		queue = &found;
+	}
 	if (rc == 0)
-		rc = table_queue_get(op, lock, &queue);
+		rc = grant_note_hold(op, lock, record, queue->count > 0);
 	if (rc == 0)
-		rc = grant_note_hold(op, lock, record, queue.count > 0);
-	if (rc == 0)
-		rc = grant_next(op, lock, record, &queue, &next);
+		rc = grant_next(op, lock, record, queue, &next);
 	if (rc == 1)
 		rc = dir_touch(op, lock);
 	return rc;
@@ -367,12 +370,13 @@ static int release_in_txn(struct op *op)
 {
 	struct slice lock = name_slice(op->request->name);
 	struct atlock_view *out = op->arg;
+	struct record_queue queue;
 	struct record_lock record;
 	bool own;
 	int rc;
 
 	op->call = METRICS_RELEASE;
-	rc = grant_settle(op, lock, &record);
+	rc = grant_settle_queue(op, lock, &record, &queue);
 	if (rc == 0)
 		rc = rules_meant(op, &record);
 	if (rc == 1 && op->request->token != 0)
@@ -397,7 +401,7 @@ static int release_in_txn(struct op *op)
 	}
 	own = rules_is_holder(op, &record, op->caller);
 	op->call = own ? METRICS_RELEASE : METRICS_FORCE;
-	rc = lock_release(op, lock, &record, own ? ATLOCK_EVENT_RELEASED : ATLOCK_EVENT_FORCED);
+	rc = lock_release(op, lock, &record, &queue, own ? ATLOCK_EVENT_RELEASED : ATLOCK_EVENT_FORCED);
 	return rc < 0 ? rc : 0;
 }
 

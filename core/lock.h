@@ -5,8 +5,9 @@
 #include "table.h"
 #include "text.h"
 
-/* Gives a held lock back and hands it over; `type` is the event to write. */
-int lock_release(struct op *op, struct slice lock, const struct record_lock *record, enum atlock_event_type type);
+/* Gives a held lock back and hands it over; `type` is the event to write. `queue` is its queue; NULL: look. */
+int lock_release(struct op *op, struct slice lock, const struct record_lock *record, const struct record_queue *queue,
+		 enum atlock_event_type type);
 
 /* A free lock to the operation's caller: 0 and the new record. */
 int lock_take(struct op *op, struct slice lock, int64_t ttl, enum atlock_priority priority,
