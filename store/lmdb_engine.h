@@ -52,6 +52,7 @@ struct layer {
 		uint32_t end; /* in `writes` */
 	} run[LAYER_RUNS];
 	struct writes writes;
+	size_t room; /* in the list */
 	struct txn_write *list[];
 };
 

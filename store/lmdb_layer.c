@@ -9,16 +9,32 @@
 
 #define ARENA_SIZE ((size_t)16 * 1024)
 #define PAGE_LEAST 4096
+#define ROOM_STEP 256
 
 /* Keys and values of all layers over one transaction of LMDB. Only the leader adds to it. */
 struct layer_bytes {
 	_Atomic unsigned int refs;
+	_Atomic(struct layer *) spare; /* the last that nobody needs any more: its memory is for the next */
 	struct arena arena;
 };
 
+static struct layer *layer_allocate(struct layer_bytes *bytes, size_t room)
+{
+	struct layer *layer = atomic_exchange(&bytes->spare, NULL);
+
+	if (layer != NULL && layer->room >= room)
+		return layer;
+	free(layer);
+	room = (room + ROOM_STEP - 1) / ROOM_STEP * ROOM_STEP;
+	layer = malloc(sizeof(*layer) + room * sizeof(layer->list[0]));
+	if (layer != NULL)
+		layer->room = room;
+	return layer;
+}
+
 static struct layer *layer_make(struct layer_bytes *bytes, uint64_t base, size_t room)
 {
-	struct layer *layer = malloc(sizeof(*layer) + room * sizeof(layer->list[0]));
+	struct layer *layer = layer_allocate(bytes, room);
 
 	if (layer == NULL)
 		return NULL;
@@ -35,6 +51,7 @@ static struct layer *layer_make(struct layer_bytes *bytes, uint64_t base, size_t
 static void bytes_drop(struct layer_bytes *bytes)
 {
 	if (atomic_fetch_sub(&bytes->refs, 1) == 1) {
+		free(atomic_load(&bytes->spare));
 		arena_free(&bytes->arena);
 		free(bytes);
 	}
@@ -47,6 +64,7 @@ struct layer *layer_new(uint64_t base)
 	if (bytes == NULL)
 		return NULL;
 	atomic_init(&bytes->refs, 1);
+	atomic_init(&bytes->spare, NULL);
 	if (!arena_init(&bytes->arena, ARENA_SIZE)) {
 		free(bytes);
 		return NULL;
@@ -65,8 +83,10 @@ struct layer *layer_hold(struct layer *layer)
 void layer_drop(struct layer *layer)
 {
 	if (layer != NULL && atomic_fetch_sub(&layer->refs, 1) == 1) {
-		bytes_drop(layer->bytes);
-		free(layer);
+		struct layer_bytes *bytes = layer->bytes;
+
+		free(atomic_exchange(&bytes->spare, layer));
+		bytes_drop(bytes);
 	}
 }
 
