@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "atlock.h"
+#include "decimal.h"
 
 static const struct unit {
 	const char *name;
@@ -88,15 +89,7 @@ int atlock_duration_parse(const char *text, bool never, int64_t *out)
 /* "15m". Returns where it ends. */
 static char *print_part(char *out, uint64_t n, const struct unit *unit)
 {
-	char digits[20];
-	size_t at = sizeof(digits);
-
-	do {
-		digits[--at] = (char)('0' + n % 10);
-		n /= 10;
-	} while (n > 0);
-	memcpy(out, digits + at, sizeof(digits) - at);
-	return stpcpy(out + sizeof(digits) - at, unit->name);
+	return stpcpy(decimal_print(out, n), unit->name);
 }
 
 /* "1d1s": one number for each unit that is needed. Returns how many those are. */

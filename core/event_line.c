@@ -4,6 +4,7 @@
 
 #include "atlock.h"
 #include "day.h"
+#include "decimal.h"
 #include "utf8.h"
 
 /* What happened, and whether it happened to a lock. */
@@ -70,18 +71,6 @@ static char *put(char *out, const char *text, size_t len)
 
 /* A member's name with what comes before and after it. */
 #define KEY(out, name) put(out, ",\"" name "\":", sizeof(",\"" name "\":") - 1)
-
-static char *put_number(char *out, uint64_t value)
-{
-	char text[20];
-	size_t at = sizeof(text);
-
-	do {
-		text[--at] = (char)('0' + value % 10);
-		value /= 10;
-	} while (value > 0);
-	return put(out, text + at, sizeof(text) - at);
-}
 
 static char *put_hex(char *out, const unsigned char *bytes, size_t len)
 {
@@ -160,7 +149,7 @@ static char *put_id(char *out, const struct record_released *lock, struct slice 
 					  (unsigned char)lock->id_random };
 	char *end;
 
-	out = put_number(put(out, "\"lock_", 6), lock->id_time);
+	out = decimal_print(put(out, "\"lock_", 6), lock->id_time);
 	/* The owner, escaped as in any string, with an underscore in the place of each quote around it. */
 	end = put_string(out, owner);
 	*out = end[-1] = '_';
@@ -183,11 +172,11 @@ static char *put_released(char *out, const struct record_released *lock, struct 
 	atlock_duration_print(lock->ttl, ttl, sizeof(ttl));
 	out = put(out, ",\"record\":{\"id\":", 16);
 	out = put_id(out, lock, owner);
-	out = put_number(KEY(out, "uid"), lock->uid);
+	out = decimal_print(KEY(out, "uid"), lock->uid);
 	out = put_string(KEY(out, "host"), lock->host);
-	out = put_number(KEY(out, "pid"), lock->pid);
+	out = decimal_print(KEY(out, "pid"), lock->pid);
 	out = put_name(KEY(out, "priority"), atlock_priority_name((enum atlock_priority)lock->priority));
-	out = put_number(KEY(out, "version"), lock->version);
+	out = decimal_print(KEY(out, "version"), lock->version);
 	out = put_time(KEY(out, "acquired_at"), lock->acquired);
 	out = put_time(KEY(out, "renewed_at"), later(lock->acquired, lock->renewed));
 	out = put_time(KEY(out, "expires_at"), later(lock->acquired, lock->expires));
@@ -202,13 +191,13 @@ static char *put_actor(char *out, const struct record_event *event)
 	if (event->actor.len == 0)
 		return out;
 	out = put_string(KEY(out, "actor"), event->actor);
-	out = put_number(KEY(out, "uid"), event->actor_uid);
+	out = decimal_print(KEY(out, "uid"), event->actor_uid);
 	if (event->actor_pid != 0)
-		out = put_number(KEY(out, "pid"), event->actor_pid);
+		out = decimal_print(KEY(out, "pid"), event->actor_pid);
 	if (event->comm.len > 0)
 		out = put_string(KEY(out, "comm"), event->comm);
 	if (event->session != 0)
-		out = put_number(KEY(out, "session"), event->session);
+		out = decimal_print(KEY(out, "session"), event->session);
 	return out;
 }
 
@@ -221,9 +210,9 @@ static char *put_subject(char *out, const struct record_event *event)
 	if (event->who.len > 0)
 		out = put_string(KEY(out, "who"), event->who);
 	if (event->token != 0)
-		out = put_number(KEY(out, "token"), event->token);
+		out = decimal_print(KEY(out, "token"), event->token);
 	if (event->ticket != 0)
-		out = put_number(KEY(out, "ticket"), event->ticket);
+		out = decimal_print(KEY(out, "ticket"), event->ticket);
 	if (event->old.len > 0)
 		out = put_string(event->type == ATLOCK_EVENT_REFUSED ? KEY(out, "subject") : KEY(out, "old"),
 				 event->old);
@@ -237,7 +226,7 @@ size_t event_line(const struct record_event *event, const struct record_released
 {
 	char *at = put(out, "{\"seq\":", 7);
 
-	at = put_number(at, seq);
+	at = decimal_print(at, seq);
 	at = put_time(KEY(at, "time"), event->wall == ATLOCK_NEVER ? 0 : event->wall);
 	at = put_name(KEY(at, "type"), types[event->type].name);
 	if (event->code != ATLOCK_OK)
@@ -247,7 +236,7 @@ size_t event_line(const struct record_event *event, const struct record_released
 	if (event->host.len > 0)
 		at = put_string(KEY(at, "host"), event->host);
 	if (event->skipped != 0)
-		at = put_number(KEY(at, "skipped"), event->skipped);
+		at = decimal_print(KEY(at, "skipped"), event->skipped);
 	if (released != NULL)
 		at = put_released(at, released, event->owner);
 	at = KEY(at, "prev");

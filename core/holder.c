@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "decimal.h"
 #include "disable.h"
 #include "process.h"
 #include "session.h"
@@ -15,6 +16,7 @@
 #include "why.h"
 
 #define WHO_USER "user"
+#define WHO_SESSION "sid:"
 #define WHO_FLOCK "flock:"
 #define UNSEEN "your process is not visible from here (another pid namespace): name yourself, as in NAME@build-17"
 
@@ -22,7 +24,7 @@ static const struct {
 	enum holder_kind kind;
 	const char *prefix;
 } kinds[] = {
-	{ HOLDER_SESSION, "sid:" },
+	{ HOLDER_SESSION, WHO_SESSION },
 	{ HOLDER_PROCESS, "pid:" },
 	{ HOLDER_PULL, "pr:" },
 	{ HOLDER_FLOCK, WHO_FLOCK },
@@ -171,7 +173,7 @@ static int caller_default(struct sessions *sessions, const struct atlock_options
 	if (err < 0)
 		return why_set(why, -EINVAL, ATLOCK_INVALID_REQUEST, "the session of process %d cannot be read: %s",
 			       tid, strerror(-err));
-	snprintf(caller->who, sizeof(caller->who), "sid:%d", session);
+	*decimal_print(stpcpy(caller->who, WHO_SESSION), (uint64_t)session) = '\0';
 	caller->session = session;
 	caller->bound_start = sessions_start(sessions, session);
 	return 0;
