@@ -274,11 +274,11 @@ void lmdb_log_restart(struct lmdb_log *log, uint64_t base, uint64_t mark);
 /* Writes down that there are no entries, whatever becomes of LMDB's file. */
 void lmdb_log_void(struct lmdb_log *log);
 
-/* One entry: begun, made of write sets in their order, written. Only if it fits. */
+/* One entry: begun, made of write sets in their order, written. Only if it fits. `ordered`: those before it are on disk. */
 void lmdb_log_begin(struct lmdb_log *log);
 void lmdb_log_add(struct lmdb_log *log, const struct writes *writes);
 bool lmdb_log_fits(const struct lmdb_log *log);
-int lmdb_log_write(struct lmdb_log *log, bool sync);
+int lmdb_log_write(struct lmdb_log *log, bool ordered, bool sync);
 
 /* Brings `*layer` up to what the log says about transaction `base`, going on from what was read before. -EUCLEAN: damaged. */
 int lmdb_log_read(struct lmdb_log *log, uint64_t base, uint64_t mark, struct layer **layer);

@@ -24,10 +24,9 @@ bool lmdb_is_short(const struct engine *engine, int rc)
 
 static int keep_in_log(struct engine *engine, struct layer *layer, enum keep how)
 {
-	int rc = lmdb_log_write(&engine->log, !engine->sync_off);
+	bool sync = !engine->sync_off;
+	int rc = lmdb_log_write(&engine->log, sync, sync || how == KEEP_DURABLE);
 
-	if (rc == 0 && how == KEEP_DURABLE && engine->sync_off)
-		rc = lmdb_log_sync(&engine->log);
 	if (rc == 0)
 		lmdb_publish(engine, layer_hold(layer));
 	return -rc;

@@ -199,7 +199,7 @@ bool lmdb_log_fits(const struct lmdb_log *log)
 	return log->fd >= 0 && !log->broken && log->len <= LOG_SIZE - log->end;
 }
 
-int lmdb_log_write(struct lmdb_log *log, bool sync)
+int lmdb_log_write(struct lmdb_log *log, bool ordered, bool sync)
 {
 	static const struct entry_head nothing;
 	struct entry_head head = {
@@ -207,7 +207,7 @@ int lmdb_log_write(struct lmdb_log *log, bool sync)
 		.base = htole64(log->base),
 		.mark = htole64(log->mark),
 		.number = htole64(log->number),
-		.flags = htole64(sync ? ORDERED : 0),
+		.flags = htole64(ordered ? ORDERED : 0),
 	};
 
 	memcpy(log->entry, &head, sizeof(head));

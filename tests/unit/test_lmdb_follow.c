@@ -63,7 +63,7 @@ static void entry_write(struct fixture *f, const char *key)
 	lmdb_log_begin(&f->writer);
 	lmdb_log_add(&f->writer, &(struct writes){ .list = list, .count = 1 });
 	assert_true(lmdb_log_fits(&f->writer));
-	assert_int_equal(lmdb_log_write(&f->writer, true), 0);
+	assert_int_equal(lmdb_log_write(&f->writer, true, true), 0);
 }
 
 /* How many keys the reader sees over that transaction. */

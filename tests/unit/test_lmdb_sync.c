@@ -226,6 +226,41 @@ static void it_has_not_happened_after_a_crash_either(void **state)
 	assert_false(has(f, "lost"));
 }
 
+static int put_durable_fn(struct store_txn *txn, void *arg)
+{
+	store_txn_sync(txn);
+	return put_fn(txn, arg);
+}
+
+static void child_fails_without_sync(int tell, void *arg)
+{
+	struct fixture *f = arg;
+
+	(void)tell;
+	store_start(f, STORE_SYNC_OFF);
+	if (put(f, "before") != 0)
+		_exit(1);
+	failing[0] = failing[1] = true;
+	if (store_update(f->store, put_durable_fn, "lost") != -EIO || has(f, "lost"))
+		_exit(1);
+	failing[0] = failing[1] = false;
+	if (put(f, "after") != 0)
+		_exit(1);
+}
+
+/* One that must be on disk whatever `sync` says. */
+static void nor_has_it_without_sync(void **state)
+{
+	struct fixture *f = *state;
+	struct child child = child_start(child_fails_without_sync, f);
+
+	child_kill(&child);
+	child_wait(&child);
+	store_start(f, STORE_SYNC_OFF);
+	assert_true(has(f, "before") && has(f, "after"));
+	assert_false(has(f, "lost"));
+}
+
 static void with_a_failing_disk_nothing_is_committed_or_lost(void **state)
 {
 	struct fixture *f = *state;
@@ -288,6 +323,7 @@ int main(void)
 		TEST(what_a_killed_process_left_is_synced_before_it_is_built_upon),
 		TEST(a_commit_whose_sync_failed_has_not_happened),
 		TEST(it_has_not_happened_after_a_crash_either),
+		TEST(nor_has_it_without_sync),
 		TEST(with_a_failing_disk_nothing_is_committed_or_lost),
 		TEST(the_log_goes_on_while_lmdb_cannot_write),
 		TEST(commits_that_fail_keep_no_memory),
