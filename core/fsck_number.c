@@ -8,9 +8,12 @@
 /* More than anybody can have taken unseen. */
 #define LEAP (UINT64_C(1) << 32)
 
+/* No counter ever gets so far: whatever says so is a damaged key, of which there is no checksum. */
+#define NUMBER_END (UINT64_C(1) << 62)
+
 static void number_see(uint64_t number, uint64_t *most)
 {
-	if (number > *most)
+	if (number > *most && number < NUMBER_END)
 		*most = number;
 }
 
@@ -68,6 +71,16 @@ static int events_most(struct fsck *fsck, uint64_t *most)
 	return rc < 0 ? rc : 0;
 }
 
+/* Below the ceiling, commits that a crash took back may have given numbers out; a mount passes them over, too. */
+static int ceiling_take(struct fsck *fsck, const struct record_key *key, struct record_counter counter)
+{
+	if (!fsck->fix || counter.next >= counter.ceiling)
+		return 0;
+	counter.next = counter.ceiling;
+	fsck->op->counter_loaded = false;
+	return op_put(fsck->op, RECORD_COUNTER, key, &counter);
+}
+
 int fsck_counter(struct fsck *fsck)
 {
 	struct record_key key = record_key_meta("counter");
@@ -84,7 +97,7 @@ int fsck_counter(struct fsck *fsck)
 	if (rc == 0)
 		rc = index_most(fsck, TABLE_TICKET, &most);
 	if (rc < 0 || (!lost && counter.next > most))
-		return rc;
+		return rc < 0 ? rc : ceiling_take(fsck, &key, counter);
 	rc = fsck->events_lost ? 0 : events_most(fsck, &most);
 	if (rc < 0)
 		return rc;
