@@ -168,8 +168,8 @@ typedef int fsck_part(struct fsck *fsck);
 
 /* What others are made anew from comes before them. */
 static fsck_part *const parts[] = {
-	fsck_events, fsck_counter, fsck_salvage, fsck_locks,  fsck_tickets, fsck_dirs,
-	fsck_shared, fsck_pulls,   fsck_owners,  fsck_counts, fsck_others,
+	fsck_format, fsck_events, fsck_counter, fsck_salvage, fsck_locks,  fsck_tickets,
+	fsck_dirs,   fsck_shared, fsck_pulls,   fsck_owners,  fsck_counts, fsck_others,
 };
 
 static int fsck_run(struct fsck *fsck)

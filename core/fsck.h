@@ -69,6 +69,7 @@ void fsck_numbers_sort(struct fsck_numbers *numbers);
 const struct fsck_number *fsck_number_find(const struct fsck_numbers *numbers, uint64_t number);
 
 /* The parts, in this order. */
+int fsck_format(struct fsck *fsck);
 int fsck_events(struct fsck *fsck);
 int fsck_counter(struct fsck *fsck);
 int fsck_salvage(struct fsck *fsck);

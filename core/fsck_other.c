@@ -36,6 +36,24 @@ static int hold_one(struct fsck *fsck, struct slice key, struct slice value)
 	return rc == 1 ? fsck_drop(fsck, key, "the record of past hold times is damaged") : rc;
 }
 
+/* --- The format --- */
+
+/* It says what all else means, and a store of another format has tables that must not be dropped as nobody's. */
+int fsck_format(struct fsck *fsck)
+{
+	struct record_key key = record_key_meta("format");
+	struct record_format record;
+	int rc = fsck_get(fsck, RECORD_FORMAT_INFO, &key, &record);
+
+	if (rc != 1)
+		return rc;
+	fsck_problem(fsck, record_key_slice(&key), "the record of the format is damaged or gone", "");
+	if (!fsck->fix)
+		return 0;
+	return why_set(fsck->op->why, -EIO, ATLOCK_BACKEND_ERROR,
+		       "the record of the format is damaged or gone, and nothing else tells it: restore a copy");
+}
+
 /* --- Which key texts are sealed with --- */
 
 static int sealed_one(struct fsck *fsck, struct slice key, struct slice value)

@@ -60,6 +60,19 @@ try_events() {
 }
 try_events
 
+# A store of which nobody knows the format is told of and left alone.
+for how in '' garble; do
+	rm -rf "$T/copy"
+	mkdir "$T/copy"
+	cp "$STORE/data.mdb" "$T/copy/"
+	# shellcheck disable=SC2086 # a word or none
+	expect_ok "$spoil" "$T/copy" fformat $how >/dev/null
+	expect_status 1 "$ATLOCK" fsck "$T/copy"
+	grep -q '^fformat: ' "$T/out" || fail "$(cat "$T/out")"
+	expect_status 65 "$ATLOCK" fsck --repair "$T/copy"
+	grep -q "restore a copy" "$T/err" || fail "$(cat "$T/err")"
+done
+
 # A damaged store as it comes back.
 expect_ok "$spoil" "$STORE" l garble >/dev/null
 expect_ok "$spoil" "$STORE" d garble >/dev/null

@@ -292,6 +292,21 @@ static void newer_record_stops_the_repair(void **state)
 	s->damaged = true;
 }
 
+static void store_of_no_known_format_is_not_touched(void **state)
+{
+	struct stage *s = *state;
+	struct record_key key = record_key_meta("format");
+
+	populate(s);
+	stage_put(s, record_key_slice(&key), slice_of("garbage"));
+	assert_int_equal(atlock_check(s->al, NULL), 1);
+	stage_put(s, slice_of("\x01 of a later format"), slice_of("1"));
+	assert_int_equal(atlock_repair(s->al, NULL, &s->why), -EIO);
+	assert_non_null(strstr(s->why.text, "the record of the format is damaged or gone"));
+	assert_int_equal(atlock_check(s->al, NULL), 2);
+	s->damaged = true;
+}
+
 static void what_is_in_order_is_left_alone(void **state)
 {
 	struct stage *s = *state;
@@ -343,6 +358,7 @@ int main(void)
 		STAGED(damaged_key_does_not_turn_the_counter_back),
 		STAGED(what_a_crash_took_back_is_not_given_out_again),
 		STAGED(newer_record_stops_the_repair),
+		STAGED(store_of_no_known_format_is_not_touched),
 		STAGED(what_is_in_order_is_left_alone),
 		STAGED(restored_store_leaps_ahead),
 		STAGED(no_copy_where_there_is_no_file),
