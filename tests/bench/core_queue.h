@@ -4,6 +4,8 @@
 
 #include "core_side.h"
 
+#define QUEUE_GRANTS 1000U /* at most, in one sample */
+
 /* Make their stores below `dir`. */
 void queue_measure_grant(const char *dir);
 void queue_measure_deadlock(const char *dir);
@@ -15,7 +17,7 @@ struct side *queue_side(const char *dir, const char *name);
 void queue_fill(struct side *side, const struct atlock_name *name, unsigned int count);
 
 /*
- * Mean microseconds of releases, each of which hands the lock to the next: in a long queue, where `first` holds it and
+ * The usual microseconds of a release (the median), which hands the lock to the next: in a long queue, where `first` holds it and
  * `first` + 1 is next, and with one who waits.
  */
 double queue_grant_long(struct side *side, const struct atlock_name *name, unsigned int first, unsigned int grants);
@@ -27,7 +29,7 @@ double queue_grant_short(struct side *side, const struct atlock_name *name, unsi
  */
 void queue_chain(struct side *side, unsigned int waiters);
 
-/* Mean microseconds to join the queue of `name` under a deadlock_policy; leaves it again each time. */
+/* The usual microseconds to join the queue of `name` under a deadlock_policy; leaves it again each time. */
 double queue_join_cost(struct side *side, const struct atlock_name *name, unsigned int caller, const char *policy);
 
 #endif

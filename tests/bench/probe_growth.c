@@ -12,7 +12,6 @@
 #include "work_cycle.h"
 
 #define MICRO 1e6
-#define GRANTS 1000U   /* at most, in one sample */
 #define JOIN_TURNS 10U /* a check is short beside what else happens: with and without in turns */
 
 void held_prepare(void)
@@ -57,7 +56,7 @@ static struct side *side_fresh(char **dir)
 
 void probe_grant(const struct probe *probe, double *out)
 {
-	unsigned int grants = run.scale->waiters < GRANTS ? run.scale->waiters : GRANTS;
+	unsigned int grants = run.scale->waiters < QUEUE_GRANTS ? run.scale->waiters : QUEUE_GRANTS;
 	struct atlock_name one;
 	struct atlock_name many;
 	struct side *side;
