@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define DATA_FILE "data.mdb"
+#define DATA_FILE LMDB_DATA_FILE
 
 static const struct {
 	int code;
@@ -44,6 +44,13 @@ static int data_check(const struct engine *engine, const char *path, uint64_t *s
 	if (fstatat(engine->dir.fd, DATA_FILE, &st, AT_SYMLINK_NOFOLLOW) < 0) {
 		if (errno != ENOENT)
 			return store_refuse(why, whylen, -errno, "store %s: %s: %s", path, DATA_FILE, strerror(errno));
+		/* Of a store that had one: what it held would be gone without a word. */
+		if (lmdb_log_is_there(engine->dir.fd))
+			return store_refuse(
+				why, whylen, -EUCLEAN,
+				"store %s: commit.log is there and %s is not: put %s back, or restore the store "
+				"from a copy; to begin anew without any lock, move commit.log away too",
+				path, DATA_FILE, DATA_FILE);
 		if (engine->readonly)
 			return store_refuse(why, whylen, -ENOENT, "there is no store in %s", path);
 		return 0;
@@ -53,7 +60,9 @@ static int data_check(const struct engine *engine, const char *path, uint64_t *s
 	/* LMDB would take an empty file for a new store, and every lock would be gone without a word. */
 	if (st.st_size == 0)
 		return store_refuse(why, whylen, -EUCLEAN,
-				    "store %s: %s is empty: restore it, or remove it to begin anew", path, DATA_FILE);
+				    "store %s: %s is empty: restore it from a copy; to begin anew without any lock, "
+				    "move it and commit.log away",
+				    path, DATA_FILE);
 	*size = (uint64_t)st.st_size;
 	return 0;
 }
@@ -105,7 +114,9 @@ static int env_open(struct engine *engine, const char *path, uint64_t max_bytes,
 	if (rc < 0)
 		return rc;
 	flags |= engine->readonly ? MDB_RDONLY : 0;
-	rc = mdb_env_create(&engine->env);
+	rc = file_size == 0 ? lmdb_data_make(&engine->dir, path, lmdb_map_start(max_bytes, 0)) : 0;
+	if (rc == 0)
+		rc = mdb_env_create(&engine->env);
 	if (rc != 0)
 		return env_refuse(rc, path, why, whylen);
 	rc = mdb_env_set_mapsize(engine->env, lmdb_map_start(max_bytes, file_size));

@@ -13,8 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define DATA_FILE "data.mdb"
-#define PART_FILE "data.mdb.part"
+#define DATA_FILE LMDB_DATA_FILE
+#define PART_FILE LMDB_DATA_FILE ".part"
 #define BATCH 20000 /* records in a transaction of the copy */
 #define MARGIN ((size_t)64 * 1024 * 1024)
 

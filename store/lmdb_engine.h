@@ -2,6 +2,7 @@
  * The LMDB engine's inside, shared by its files and nobody else:
  *
  *	lmdb.c          opening, closing, the engine's table
+ *	lmdb_new.c      the data file of a new store
  *	lmdb_dir.c      the directory: made, checked, owned by one process
  *	lmdb_view.c     reads, and the pool of read transactions
  *	lmdb_readers.c  who reads an older state
@@ -29,6 +30,7 @@
 #include <stdatomic.h>
 #include <sys/types.h>
 
+#define LMDB_DATA_FILE "data.mdb"
 #define LMDB_READERS 512
 #define LMDB_LIMIT_MIN ((uint64_t)512 * 1024)                /* least max_bytes that leaves room beside the reserve */
 #define LMDB_LIMIT_MAX ((uint64_t)1024 * 1024 * 1024 * 1024) /* without a max_bytes: address space, not memory */
@@ -171,6 +173,9 @@ int lmdb_errno(int rc);
 int lmdb_dir_open(struct lmdb_dir *dir, const char *path, bool readonly, char *why, size_t whylen);
 void lmdb_dir_close(struct lmdb_dir *dir);
 
+/* Makes an empty data file in a directory that has none; `where` is its path. 0 or an LMDB code. */
+int lmdb_data_make(const struct lmdb_dir *dir, const char *where, size_t map_size);
+
 /* The engine's functions, by file. */
 int lmdb_update(struct engine *engine, struct store *store, store_fn *fn, void *arg);
 int lmdb_view(struct engine *engine, store_fn *fn, void *arg);
@@ -265,6 +270,7 @@ uint64_t lmdb_mark(const struct engine *engine, MDB_txn *txn);
 /* Opens the log, making it if need be; a log that cannot be made is none. Negative errno if there is one that is not right. */
 int lmdb_log_open(struct lmdb_log *log, int dir, bool readonly);
 void lmdb_log_close(struct lmdb_log *log);
+bool lmdb_log_is_there(int dir); /* under its name, whatever it is */
 bool lmdb_log_is_deleted(const struct lmdb_log *log);
 int lmdb_log_sync(const struct lmdb_log *log);
 

@@ -118,6 +118,13 @@ void lmdb_log_close(struct lmdb_log *log)
 	log->entry = NULL;
 }
 
+bool lmdb_log_is_there(int dir)
+{
+	struct stat st;
+
+	return fstatat(dir, LOG_FILE, &st, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
 bool lmdb_log_is_deleted(const struct lmdb_log *log)
 {
 	struct stat st;

@@ -1,7 +1,7 @@
 #!/bin/bash
 # root
-# Mounting is refused, with a reason and status 1, on what is not an empty directory or is mounted already, and with a store
-# that another daemon uses.
+# Mounting is refused, with a reason and status 1, on what is not an empty directory or is mounted already, with a store
+# that another daemon uses, and with one that has lost its main file.
 . "$(dirname "$0")/lib.sh"
 
 refuses() {
@@ -32,3 +32,13 @@ umount "$T/tmpfs"
 refuses '' --store "$T/file/s" "$T/empty"
 expect_equal "$(stat -c %a "$T/empty")" 755
 expect_ok touch "$T/empty/writable"
+
+# What is left of a store is not taken for a new one.
+expect_ok touch "$MNT/custom/kept@me"
+unmount_fs
+mv "$STORE/data.mdb" "$T/away"
+refuses 'commit.log is there and data.mdb is not: put data.mdb back' --store "$STORE" "$MNT"
+[ ! -e "$STORE/data.mdb" ] || fail "a new store was begun"
+mv "$T/away" "$STORE/data.mdb"
+mount_fs
+expect_ok test -e "$MNT/custom/kept@me"

@@ -149,7 +149,29 @@ static void an_empty_file_is_not_taken_for_a_new_store(void **state)
 
 	assert_int_equal(truncate(f->data, 0), 0);
 	assert_refused(f, f->dir, -EUCLEAN, "is empty");
+}
+
+static void a_log_without_a_data_file_is_not_taken_for_a_new_store(void **state)
+{
+	struct fixture *f = *state;
+	struct store_options readonly = { .readonly = true };
+	struct store *store;
+	char away[160];
+	char log[160];
+
+	(void)snprintf(away, sizeof(away), "%s.away", f->data);
+	(void)snprintf(log, sizeof(log), "%s/commit.log", f->dir);
+	assert_int_equal(rename(f->data, away), 0);
+	assert_refused(f, f->dir, -EUCLEAN, "commit.log is there and data.mdb is not: put data.mdb back");
+	assert_non_null(strstr(f->why, "move commit.log away"));
+	assert_int_equal(store_open(&store, f->dir, &readonly, f->why, sizeof(f->why)), -EUCLEAN);
+	assert_int_equal(access(f->data, F_OK), -1);
+
+	/* Both ways out of it. */
+	assert_int_equal(rename(away, f->data), 0);
+	assert_opens(f, f->dir);
 	assert_int_equal(unlink(f->data), 0);
+	assert_int_equal(unlink(log), 0);
 	assert_opens(f, f->dir);
 }
 
@@ -203,6 +225,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_limit_too_small_to_work_with_is_refused, setup, teardown),
 		cmocka_unit_test_setup_teardown(garbage_is_not_taken_for_a_store, setup, teardown),
 		cmocka_unit_test_setup_teardown(an_empty_file_is_not_taken_for_a_new_store, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_log_without_a_data_file_is_not_taken_for_a_new_store, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(a_file_cut_short_is_refused_wherever_it_was_cut, setup, teardown),
 		cmocka_unit_test_setup_teardown(something_else_in_the_data_file_s_place_is_refused, setup, teardown),
 		cmocka_unit_test_setup_teardown(zeroed_pages_are_an_error_and_no_crash, setup, teardown),
