@@ -55,20 +55,28 @@ static int due_gather(struct fsck *fsck, struct slice key, struct slice value)
 	return fsck_number_add(&fsck->due, record_number(bytes + 10), (int64_t)record_number(bytes + 1));
 }
 
-/* When the grant with this token ends. Gathered once, since the index goes by time. */
+/* Deadlines by token: the index goes by time. */
+static int due_gather_all(struct fsck *fsck)
+{
+	int rc = fsck_table(fsck, TABLE_DUE, due_gather);
+
+	if (rc == 0 && fsck->due.room == 0)
+		rc = fsck_number_add(&fsck->due, 0, ATLOCK_NEVER); /* gathered, and none is there */
+	fsck_numbers_sort(&fsck->due);
+	return rc;
+}
+
+/* When the grant with this token ends. */
 static int due_find(struct fsck *fsck, uint64_t token, int64_t *out)
 {
 	const struct fsck_number *found;
-	int rc = fsck->due.room == 0 ? fsck_table(fsck, TABLE_DUE, due_gather) : 0;
+	int rc = fsck->due.room == 0 ? due_gather_all(fsck) : 0;
 
 	if (rc < 0)
 		return rc;
-	if (fsck->due.room == 0)
-		rc = fsck_number_add(&fsck->due, 0, ATLOCK_NEVER); /* gathered, and none is there */
-	fsck_numbers_sort(&fsck->due);
 	found = fsck_number_find(&fsck->due, token);
 	*out = found != NULL ? found->value : ATLOCK_NEVER;
-	return rc;
+	return 0;
 }
 
 /*
