@@ -80,7 +80,7 @@ static int app_one(struct fsck *fsck, struct slice key, struct slice value)
 	uint64_t apps;
 	int rc;
 
-	if (resource.len == 0 || resource.len + 2 >= key.len)
+	if (resource.len == 0 || resource.len > ATLOCK_COMPONENT_MAX || resource.len + 2 >= key.len)
 		return fsck_drop(fsck, key, "the app's key is damaged");
 	rc = fsck_decode(fsck, RECORD_APP, key, value, &record);
 	if (rc == 1 || (rc == 0 && record.status >= ATLOCK_APP_STATUSES)) {
@@ -127,7 +127,8 @@ static int shared_one(struct fsck *fsck, struct slice key, struct slice value)
 		rc = apps_count(fsck, resource, &apps);
 	if (rc < 0)
 		return rc;
-	if (resource.len == 0 || memchr(resource.data, '\0', resource.len) != NULL)
+	if (resource.len == 0 || resource.len > ATLOCK_COMPONENT_MAX ||
+	    memchr(resource.data, '\0', resource.len) != NULL)
 		return fsck_drop(fsck, key, "no resource can have this name");
 	if (damaged) {
 		fsck_problem(fsck, key, "the resource's record is damaged", "it is root's now");

@@ -323,6 +323,25 @@ static void damaged_app_is_one_of_which_nothing_is_known(void **state)
 	assert_int_equal(shared_stop(s, "a", "alice@a"), -EBUSY);
 }
 
+/* Beside it there is no room in a key for an app that would stand for those that are gone. */
+static void resource_with_too_long_a_name_goes(void **state)
+{
+	struct stage *s = *state;
+	struct record_shared record = { .apps = 3 };
+	struct record_key key = { .len = 506 };
+	unsigned char buf[RECORD_MAX];
+	int len = record_encode(RECORD_SHARED, &record, buf);
+
+	shared_setup(s);
+	memset(key.data, 'x', key.len);
+	key.data[0] = TABLE_SHARED;
+	stage_put(s, record_key_slice(&key), (struct slice){ buf, (size_t)len });
+	key = record_key_app((struct slice){ key.data + 1, key.len - 1 }, slice_of("lost"));
+	stage_put(s, record_key_slice(&key), slice_of("garbage"));
+	assert_non_null(strstr(spoil_repair(s), ": no resource can have this name: dropped\n"));
+	assert_int_equal(shared_stop(s, "a", "alice@a"), -EBUSY);
+}
+
 static void holder_is_an_app_again(void **state)
 {
 	struct stage *s = *state;
@@ -533,6 +552,7 @@ int main(void)
 		STAGED(custom_itself_is_closed_when_its_mode_is_lost),
 		STAGED(lost_apps_keep_a_resource_from_being_stopped),
 		STAGED(damaged_app_is_one_of_which_nothing_is_known),
+		STAGED(resource_with_too_long_a_name_goes),
 		STAGED(holder_is_an_app_again),
 		STAGED(pull_request_comes_back_from_its_parts),
 		STAGED(damaged_project_is_dropped_and_counted_no_more),
