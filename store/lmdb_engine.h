@@ -79,6 +79,7 @@ struct lmdb_view {
 	MDB_txn *txn;
 	MDB_cursor *cursor;  /* opened by the first `next` */
 	bool cursor_stale;   /* must be renewed before use in this run */
+	struct slice at;     /* the key that the cursor stands on, while it is not stale; NULL: none */
 	struct layer *layer; /* over it */
 	struct store_txn *handle;
 	SLIST_ENTRY(lmdb_view) link;

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <sched.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define FOLLOW_TRIES 100
 
@@ -38,12 +39,24 @@ static int view_cursor(struct lmdb_view *view)
 {
 	int rc = 0;
 
+	if (view->cursor != NULL && !view->cursor_stale)
+		return 0;
+	view->at.data = NULL;
 	if (view->cursor == NULL)
 		rc = mdb_cursor_open(view->txn, view->engine->dbi, &view->cursor);
-	else if (view->cursor_stale)
+	else
 		rc = mdb_cursor_renew(view->txn, view->cursor);
 	view->cursor_stale = false;
 	return rc;
+}
+
+/* Whether `from` is the smallest key after the one that the cursor stands on: that key and a NUL. */
+static bool view_goes_on(const struct lmdb_view *view, struct slice from)
+{
+	const unsigned char *bytes = from.data;
+
+	return view->at.data != NULL && from.len == view->at.len + 1 && bytes[view->at.len] == 0 &&
+	       memcmp(bytes, view->at.data, view->at.len) == 0;
 }
 
 /* As lmdb_next(), without the layer. */
@@ -55,13 +68,17 @@ static int below_next(void *view, struct slice from, struct slice *key, struct s
 	int rc = view_cursor(v);
 
 	if (rc == 0)
-		rc = mdb_cursor_get(v->cursor, &k, &found, from.len == 0 ? MDB_FIRST : MDB_SET_RANGE);
+		rc = mdb_cursor_get(v->cursor, &k, &found,
+				    view_goes_on(v, from) ? MDB_NEXT
+				    : from.len == 0       ? MDB_FIRST
+							  : MDB_SET_RANGE);
+	v->at.data = NULL;
 	/* Behind all keys of the store's users is one of the engine's own. */
 	if (rc == MDB_NOTFOUND || (rc == 0 && k.mv_size > STORE_KEY_MAX))
 		return 1;
 	if (rc != 0)
 		return lmdb_errno(rc);
-	*key = (struct slice){ .data = k.mv_data, .len = k.mv_size };
+	*key = v->at = (struct slice){ .data = k.mv_data, .len = k.mv_size };
 	*value = (struct slice){ .data = found.mv_data, .len = found.mv_size };
 	return 0;
 }

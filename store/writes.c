@@ -50,21 +50,24 @@ int writes_next(const struct writes *writes, next_fn *next, void *below, struct 
 	size_t i = writes_find(writes, from, &same);
 
 	for (;;) {
+		int order = -1;
 		int rc = next(below, from, &out->key, &out->value);
 		if (rc < 0)
 			return rc;
 
-		/* A removal of a key that is not below: put and removed again up here. */
-		while (i < writes->count && writes->list[i]->value.data == NULL &&
-		       (rc == 1 || slice_compare(writes->list[i]->key, out->key) < 0))
-			i++;
+		/* Pass by removals of keys that are not below: put and removed again up here. */
+		for (; i < writes->count; i++) {
+			if (rc == 0)
+				order = slice_compare(writes->list[i]->key, out->key);
+			if (order >= 0 || writes->list[i]->value.data != NULL)
+				break;
+		}
 		if (i == writes->count)
 			return rc;
-
-		const struct txn_write *write = writes->list[i];
-		int order = rc == 1 ? -1 : slice_compare(write->key, out->key);
 		if (order > 0)
 			return 0;
+
+		const struct txn_write *write = writes->list[i];
 		if (write->value.data != NULL) {
 			*out = *write;
 			return 0;
