@@ -8,11 +8,14 @@
 #include "op.h"
 
 /*
- * To be called when `owner` + `who` has begun to wait for `lock`, or has come to hold it: resolves every cycle that goes
- * through it, as the option deadlock_policy says. A victim's tickets on the lock it waited for are gone afterwards, and
- * their waiters told. Costs two look-ups unless the holder both holds and waits.
+ * To be called when `owner` + `who` has come to hold `lock`: resolves every cycle that goes through it, as the option
+ * deadlock_policy says. A victim's tickets on the lock it waited for are gone afterwards, and their waiters told. Costs two
+ * look-ups unless the holder both holds and waits.
  */
 int deadlock_check(struct op *op, struct slice lock, struct slice owner, struct slice who);
+
+/* The same when it has begun to wait for `lock`. Costs two look-ups unless the holder of that waits, too. */
+int deadlock_check_wait(struct op *op, struct slice lock, struct slice owner, struct slice who);
 
 /*
  * To be called when `lock` was handed to `owner` + `who` by a call that can be refused: -EDEADLK if that holder is in a

@@ -95,7 +95,7 @@ static int join_queue(struct op *op, struct slice lock, struct join *join)
 	if (rc == 0)
 		rc = event_ticket(op, ATLOCK_EVENT_QUEUED, ATLOCK_OK, lock, &ticket);
 	if (rc == 0)
-		rc = deadlock_check(op, lock, ticket.record.owner, ticket.record.who);
+		rc = deadlock_check_wait(op, lock, ticket.record.owner, ticket.record.who);
 	if (rc < 0)
 		return rc;
 	op_bound(op, ticket.record.who, ticket.record.start);
