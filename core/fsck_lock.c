@@ -46,6 +46,42 @@ static int lock_keep(struct fsck *fsck, struct slice key)
 	return rc < 0 ? rc : table_lock_put(op, fsck_rest(key), NULL, &record);
 }
 
+/* The lock's record: 0, or 1 if there is none that can be read. */
+static int lock_get(struct fsck *fsck, struct slice lock, struct record_lock *out)
+{
+	struct record_key key = record_key_of(TABLE_LOCK, lock);
+
+	return lock.len == 0 || lock.len > ATLOCK_KEY_MAX ? 1 : fsck_get(fsck, RECORD_LOCK, &key, out);
+}
+
+/* Whether the index of holders has another lock in this one's place, and that one agrees: 0, or 1 if not. */
+static int lock_is_second(struct fsck *fsck, const struct record_key *index, struct slice lock)
+{
+	struct record_lock other;
+	struct record_key place;
+	struct slice named;
+	int rc = store_get(fsck->op->txn, record_key_slice(index), &named);
+
+	if (rc != 0 || slice_equal(named, lock) || !is_name(named))
+		return rc < 0 ? rc : 1;
+	rc = lock_get(fsck, named, &other);
+	if (rc != 0 || other.state == RECORD_DELAYED)
+		return rc < 0 ? rc : 1;
+	place = record_key_held(TABLE_HELD, other.owner, other.who, other.token);
+	return !slice_equal(record_key_slice(&place), record_key_slice(index));
+}
+
+/* Keys have no checksum: one of the two has a damaged name, and nobody can say which. Both stay held. */
+static int lock_renumber(struct fsck *fsck, struct slice key, struct record_lock *record)
+{
+	int rc;
+
+	fsck_problem(fsck, key, "another lock has the same token", "it gets a new one");
+	fsck->held++;
+	rc = fsck->fix ? op_number(fsck->op, &record->token) : 0;
+	return rc < 0 || !fsck->fix ? rc : table_lock_put(fsck->op, fsck_rest(key), NULL, record);
+}
+
 static int lock_one(struct fsck *fsck, struct slice key, struct slice value)
 {
 	struct slice lock = fsck_rest(key);
@@ -60,8 +96,11 @@ static int lock_one(struct fsck *fsck, struct slice key, struct slice value)
 	if (rc != 0)
 		return rc < 0 ? rc : lock_keep(fsck, key);
 	if (record.state != RECORD_DELAYED) {
-		fsck->held++;
 		index = record_key_held(TABLE_HELD, record.owner, record.who, record.token);
+		rc = lock_is_second(fsck, &index, lock);
+		if (rc <= 0)
+			return rc < 0 ? rc : lock_renumber(fsck, key, &record);
+		fsck->held++;
 		rc = fsck_expect(fsck, &index, lock, key, "the lock is not in the index of holders");
 	}
 	due = table_lock_due(&record);
@@ -70,14 +109,6 @@ static int lock_one(struct fsck *fsck, struct slice key, struct slice value)
 		rc = fsck_expect(fsck, &index, lock, key, "the lock is not in the index of deadlines");
 	}
 	return rc;
-}
-
-/* The lock's record: 0, or 1 if there is none that can be read. */
-static int lock_get(struct fsck *fsck, struct slice lock, struct record_lock *out)
-{
-	struct record_key key = record_key_of(TABLE_LOCK, lock);
-
-	return lock.len == 0 || lock.len > ATLOCK_KEY_MAX ? 1 : fsck_get(fsck, RECORD_LOCK, &key, out);
 }
 
 static int text_one(struct fsck *fsck, struct slice key, struct slice value)

@@ -124,6 +124,34 @@ static void lost_locks_come_back(void **state)
 	assert_string_equal(stage_holder(s, "global/a"), "bob@1 pending");
 }
 
+/* Its record is there under another name, and the index of holders brings it back under its own. */
+static void lock_with_a_damaged_key_is_held_under_both_names(void **state)
+{
+	struct stage *s = *state;
+	struct record_key key = key_of(TABLE_LOCK, "global/a");
+	unsigned char buf[RECORD_MAX];
+	struct record_lock record = {
+		.state = RECORD_ACQUIRED,
+		.token = 1,
+		.expires = ATLOCK_NEVER,
+		.ttl = ATLOCK_NEVER,
+		.owner = slice_of("alice"),
+		.who = slice_of("1"),
+		.host = slice_of("h"),
+	};
+	int len = record_encode(RECORD_LOCK, &record, buf);
+
+	populate(s);
+	spoil_del(s, record_key_slice(&key));
+	key = key_of(TABLE_LOCK, "global/0");
+	stage_put(s, record_key_slice(&key), (struct slice){ buf, (size_t)len });
+	assert_non_null(strstr(spoil_repair(s), "lg0: another lock has the same token: it gets a new one\n"));
+	assert_string_equal(stage_holder(s, "global/a"), "alice@1");
+	assert_string_equal(stage_holder(s, "global/0"), "alice@1");
+	assert_string_equal(stage_queue(s, "global/a"), "bob@1 carol@1");
+	assert_int_equal(stage_release(s, "global/0", "alice@1"), 0);
+}
+
 static void damaged_lock_of_nobody_knows_whom_stays_held(void **state)
 {
 	struct stage *s = *state;
@@ -349,6 +377,7 @@ int main(void)
 		STAGED(entries_too_many_go),
 		STAGED(damaged_lock_stays_whose_it_was),
 		STAGED(lost_locks_come_back),
+		STAGED(lock_with_a_damaged_key_is_held_under_both_names),
 		STAGED(damaged_lock_of_nobody_knows_whom_stays_held),
 		STAGED(key_that_is_no_lock_goes),
 		STAGED(damaged_ticket_is_dropped_and_the_others_stay),
