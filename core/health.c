@@ -111,12 +111,23 @@ struct look {
 
 static enum health_level check_store(const struct look *look, char *text, size_t len)
 {
+	if (look->stats.dead) {
+		(void)snprintf(text, len,
+			       "a write to its main file failed: nothing works until the daemon is started again");
+		return HEALTH_FAILING;
+	}
 	if (look->status_result < 0) {
 		(void)snprintf(text, len, "it cannot be read: %s", strerror(-look->status_result));
 		return HEALTH_FAILING;
 	}
 	if (look->health.result < 0) {
 		(void)snprintf(text, len, "it cannot be written: %s", strerror(-look->health.result));
+		return HEALTH_FAILING;
+	}
+	/* What it is for lack of room is another check's. */
+	if (look->stats.unsettled < 0 && look->stats.unsettled != -ENOSPC) {
+		(void)snprintf(text, len, "its main file cannot be written: %s; changes go on until the log is full",
+			       strerror(-look->stats.unsettled));
 		return HEALTH_FAILING;
 	}
 	if (look->health.took < COMMIT_SLOW)

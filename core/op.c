@@ -283,6 +283,8 @@ static int op_view_txn(struct store_txn *txn, void *arg)
 	return rc;
 }
 
+#define STORE_DEAD "; nothing works any more until the daemon is started again"
+
 /* Not a refusal, for which nobody wanted a reason. */
 static bool is_trouble(int rc)
 {
@@ -292,17 +294,21 @@ static bool is_trouble(int rc)
 /* An error that no decision explained comes from the store. */
 static int op_explain(struct op *op, int rc)
 {
+	struct store_stats stats;
+
 	if (rc >= 0 || (op->why != NULL && op->why->code != ATLOCK_OK))
 		return rc;
+	store_stats(op->al->store, &stats);
 	if (is_trouble(rc))
-		log_limited(op->al, &op->al->log_store, ATLOCK_LOG_ERROR, "the store failed: %s", strerror(-rc));
+		log_limited(op->al, &op->al->log_store, ATLOCK_LOG_ERROR, "the store failed: %s%s", strerror(-rc),
+			    stats.dead ? STORE_DEAD : "");
 	if (rc == -ENOSPC)
 		return why_set(op->why, rc, ATLOCK_BACKEND_ERROR,
 			       "no room left on the disk of the store: make room and try again");
 	if (rc == -EROFS)
 		return why_set(op->why, rc, ATLOCK_BACKEND_ERROR, "the store is open for reading only");
-	return why_set(op->why, rc == -EBADMSG ? -EIO : rc, ATLOCK_BACKEND_ERROR, "the store failed: %s",
-		       strerror(-rc));
+	return why_set(op->why, rc == -EBADMSG ? -EIO : rc, ATLOCK_BACKEND_ERROR, "the store failed: %s%s",
+		       strerror(-rc), stats.dead ? STORE_DEAD : "");
 }
 
 static void op_deliver(struct op *op)

@@ -227,13 +227,15 @@ static int lmdb_open(struct engine **out, const char *where, const struct store_
 		return rc;
 	}
 	rc = lmdb_keep_init(engine);
-	if (rc == 0) {
-		lmdb_room_init(engine, options->max_bytes);
-		rc = lmdb_keep_start(engine);
-	}
 	if (rc < 0) {
 		lmdb_close(engine);
 		return log_refuse(rc, where, why, whylen);
+	}
+	lmdb_room_init(engine, options->max_bytes);
+	rc = lmdb_keep_start(engine);
+	if (rc < 0) {
+		lmdb_close(engine);
+		return store_refuse(why, whylen, rc, "store %s: its files cannot be written: %s", where, strerror(-rc));
 	}
 	*out = engine;
 	return 0;
@@ -257,6 +259,8 @@ static void lmdb_stats(struct engine *engine, struct store_stats *out)
 	out->commits = atomic_load_explicit(&engine->commits, memory_order_relaxed);
 	out->commit_time = atomic_load_explicit(&engine->commit_time, memory_order_relaxed);
 	out->waiting = atomic_load_explicit(&engine->waiting, memory_order_relaxed);
+	out->unsettled = lmdb_errno(atomic_load_explicit(&engine->unsettled, memory_order_relaxed));
+	out->dead = lmdb_is_dead(engine);
 	for (size_t i = 0; i < STORE_BATCHES; i++)
 		out->batches[i] = atomic_load_explicit(&engine->batches[i], memory_order_relaxed);
 }

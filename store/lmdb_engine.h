@@ -153,6 +153,8 @@ struct engine {
 	struct layer *layer;          /* pool_lock, or leader; what is committed, over LMDB's newest transaction */
 	bool map_held;                /* the leader's: it has map_lock */
 	_Atomic bool lost;            /* that transaction cannot be read any more: nothing works */
+	_Atomic bool dead;            /* LMDB had an error after which it does nothing any more */
+	_Atomic int unsettled;        /* what became of the last try to give LMDB something: an LMDB code */
 
 	uint64_t limit;     /* largest size of the data file, as asked for */
 	uint64_t map_limit; /* as far as the map may grow: more than that if the file was larger already */
@@ -258,6 +260,9 @@ int lmdb_settle_all(struct engine *engine);
 
 /* Makes this layer what is committed. */
 void lmdb_publish(struct engine *engine, struct layer *layer);
+
+/* Whether nothing works any more until the store is opened again. */
+bool lmdb_is_dead(const struct engine *engine);
 
 /* Whether an LMDB code may mean that there were no pages. */
 bool lmdb_is_short(const struct engine *engine, int rc);

@@ -13,6 +13,12 @@
 
 #include <errno.h>
 
+bool lmdb_is_dead(const struct engine *engine)
+{
+	return atomic_load_explicit(&engine->dead, memory_order_relaxed) ||
+	       atomic_load_explicit(&engine->lost, memory_order_relaxed);
+}
+
 bool lmdb_is_short(const struct engine *engine, int rc)
 {
 	bool tight = atomic_load_explicit(&engine->room_tight, memory_order_relaxed);
@@ -109,7 +115,7 @@ int lmdb_keep_start(struct engine *engine)
 	bool fresh = engine->log.mark != 0 && engine->layer->writes.count == 0;
 	if (!fresh && lmdb_settle_all(engine) != 0)
 		engine->log.broken = true;
-	return 0;
+	return lmdb_is_dead(engine) ? -EIO : 0;
 }
 
 void lmdb_keep_end(struct engine *engine)

@@ -84,6 +84,8 @@ int lmdb_map_grow(struct engine *engine)
 		rc = mdb_txn_renew(engine->reader->txn);
 	engine->reader->cursor_stale = true;
 	engine->map_size = rc == 0 ? size : 0;
+	if (rc != 0)
+		atomic_store_explicit(&engine->dead, true, memory_order_relaxed);
 	if (!held)
 		lmdb_readers_go(engine);
 	return lmdb_errno(rc);

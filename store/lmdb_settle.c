@@ -86,8 +86,10 @@ static int txn_end(struct engine *engine, MDB_txn *txn, int rc)
 		return rc;
 	}
 	rc = mdb_txn_commit(txn);
-	if (rc != 0 && env_is_dead(engine))
+	if (rc != 0 && env_is_dead(engine)) {
 		engine->log.broken = true;
+		atomic_store_explicit(&engine->dead, true, memory_order_relaxed);
+	}
 	return rc;
 }
 
@@ -151,6 +153,14 @@ static int base_renew(struct engine *engine, struct layer *layer)
 	return 0;
 }
 
+/* A layer that is too large for LMDB says nothing about the disk. */
+static void settled_note(struct engine *engine, int rc)
+{
+	if (rc != MDB_TXN_FULL)
+		atomic_store_explicit(&engine->unsettled, lmdb_is_short(engine, rc) ? ENOSPC : rc,
+				      memory_order_relaxed);
+}
+
 /* Growing the map as often as it takes. */
 static int settle_once(struct engine *engine, const struct layer *layer)
 {
@@ -162,6 +172,7 @@ static int settle_once(struct engine *engine, const struct layer *layer)
 	do {
 		rc = layer_apply(engine, layer);
 	} while (rc == MDB_MAP_FULL && lmdb_map_grow(engine) == 0);
+	settled_note(engine, rc);
 	if (rc == 0)
 		return base_renew(engine, empty);
 	layer_drop(empty);

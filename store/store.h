@@ -75,6 +75,8 @@ struct store_stats {
 		[STORE_BATCHES]; /* commits of at most 1, 2, 4, 8, ... updates, and of more; each in one of them */
 	uint64_t commit_time;    /* ns that all of them took, with the functions they ran */
 	uint64_t waiting;        /* updates that wait for the next commit */
+	int unsettled;           /* negative errno if store_settle(), or the like of it, failed the last time */
+	bool dead;               /* nothing works any more until the store is opened again */
 };
 
 typedef int store_fn(struct store_txn *txn, void *arg);

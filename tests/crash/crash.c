@@ -1,7 +1,7 @@
 /*
  * Power cuts. Processes write to a store and are killed; everything they do to its files is recorded. Then the recording is
  * played to a model of a disk, and at points of it the files that a power cut might leave are opened, compared with what the
- * store had answered until then, and written to.
+ * store had answered until then, and written to. In some lives the disk begins to fail.
  *
  *	crash [seed [points]]
  *
@@ -14,6 +14,7 @@
 
 #include <bsd/stdlib.h>
 #include <err.h>
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,11 +22,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define LIVES 3
-#define COMMITS 150 /* in each */
+#define COMMITS 150 /* in each life */
 #define SETTLE 61   /* commits from one settling to the next */
 #define DURABLE 17  /* and from one that is synced without sync to the next */
 #define POINTS 20
+
+static const enum tape_fault lives[] = { TAPE_SOUND, TAPE_META, TAPE_PAGES, TAPE_SOUND };
 
 struct run {
 	enum store_sync sync;
@@ -56,24 +58,41 @@ static struct store *store_start(const char *dir, enum store_sync sync)
 	return store;
 }
 
-/* One life of the store, which a kill ends. */
-static void life(const struct run *run)
+/* A commit, and from time to time what LMDB has to do. Negative errno. */
+static int life_step(const struct run *run, struct store *store, unsigned int n, enum tape_fault fault)
+{
+	bool durable = run->sync == STORE_SYNC_COMMIT || n % DURABLE == 0;
+	int rc = work_commit(store, n, n % DURABLE == 0);
+
+	if (rc < 0)
+		return rc;
+	tape_note(n, durable);
+	rc = n % SETTLE == 0 ? store_settle(store) : 0;
+	return fault == TAPE_PAGES && rc == -EIO ? 0 : rc;
+}
+
+/*
+ * One life of the store, which a kill ends. A disk that fails to sync is no reason not to go on: there is the log. After the
+ * page that makes a transaction current has failed, nothing may be answered any more.
+ */
+static void life(const struct run *run, enum tape_fault fault)
 {
 	tape_start(run->tape);
 	struct store *store = store_start(run->dir, run->sync);
 	int state = work_state(store);
+	int rc = 0;
 
 	if (state < 0)
 		exit(1);
-	for (unsigned int n = (unsigned int)state + 1; n <= (unsigned int)state + COMMITS; n++) {
-		bool durable = run->sync == STORE_SYNC_COMMIT || n % DURABLE == 0;
-
-		if (work_commit(store, n, n % DURABLE == 0) < 0)
-			exit(1);
-		tape_note(n, durable);
-		if (n % SETTLE == 0 && store_settle(store) < 0)
-			exit(1);
+	for (unsigned int i = 1; i <= COMMITS && rc == 0; i++) {
+		if (i == COMMITS / 2)
+			tape_fail(fault);
+		rc = life_step(run, store, (unsigned int)state + i, fault);
 	}
+	if (fault == TAPE_META && (work_commit(store, 1, false) != -EIO || store_settle(store) != -EIO))
+		errx(1, "the store goes on");
+	if ((rc < 0) != (fault == TAPE_META) || (tape_failed() > 0) != (fault != TAPE_SOUND))
+		errx(1, "fault %d, met %u times: %d", (int)fault, tape_failed(), rc);
 	_exit(0);
 }
 
@@ -121,11 +140,11 @@ static void store_make(const struct run *run)
 
 static void lives_record(const struct run *run)
 {
-	for (int i = 0; i < LIVES; i++) {
+	for (size_t i = 0; i < sizeof(lives) / sizeof(lives[0]); i++) {
 		pid_t pid = fork();
 
 		if (pid == 0)
-			life(run);
+			life(run, lives[i]);
 		if (!child_ends_well(pid))
 			errx(1, "a life ended badly");
 	}

@@ -1,6 +1,7 @@
 #include "tape.h"
 
 #include <err.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,6 +24,8 @@ struct tape {
 const char *const tape_names[TAPE_FILES] = { "data.mdb", "commit.log" };
 
 static struct tape *recording;
+static enum tape_fault failing;
+static unsigned int failed;
 
 struct tape *tape_new(const char *directory)
 {
@@ -50,6 +53,16 @@ void tape_free(struct tape *tape)
 void tape_start(struct tape *tape)
 {
 	recording = tape;
+}
+
+void tape_fail(enum tape_fault fault)
+{
+	failing = fault;
+}
+
+unsigned int tape_failed(void)
+{
+	return failed;
 }
 
 size_t tape_count(const struct tape *tape)
@@ -101,6 +114,21 @@ static enum tape_file file_of(int fd)
 	return file;
 }
 
+/* Only LMDB's page that makes a transaction current is written like that. */
+static bool is_through(int fd)
+{
+	return (fcntl(fd, F_GETFL) & O_DSYNC) != 0;
+}
+
+static bool fault_met(enum tape_fault fault, int fd)
+{
+	if (failing != fault || file_of(fd) != TAPE_DATA)
+		return false;
+	failed++;
+	errno = EIO;
+	return true;
+}
+
 static void write_record(int fd, uint64_t at, const void *data, size_t len)
 {
 	enum tape_file file = file_of(fd);
@@ -108,7 +136,7 @@ static void write_record(int fd, uint64_t at, const void *data, size_t len)
 	if (file == TAPE_FILES)
 		return;
 	struct tape_op *op = op_add(TAPE_WRITE, file, at, len);
-	op->through = (fcntl(fd, F_GETFL) & O_DSYNC) != 0;
+	op->through = failing != TAPE_META && is_through(fd);
 	if (len != 0)
 		memcpy(op->bytes, data, len);
 }
@@ -118,6 +146,8 @@ static int sync_record(int fd)
 {
 	enum tape_file file = file_of(fd);
 
+	if (fault_met(TAPE_PAGES, fd))
+		return -1;
 	if (file != TAPE_FILES)
 		(void)op_add(TAPE_SYNC, file, 0, 0);
 	return 0;
@@ -135,7 +165,7 @@ ssize_t tape_pwrite(int fd, const void *data, size_t len, off_t at)
 
 	if (n > 0)
 		write_record(fd, (uint64_t)at, data, (size_t)n);
-	return n;
+	return is_through(fd) && fault_met(TAPE_META, fd) ? -1 : n;
 }
 
 ssize_t tape_pwrite64(int fd, const void *data, size_t len, off_t at)

@@ -4,6 +4,7 @@
  *
  *	tape_new(directory)                     the store's files are there already
  *	tape_start(), tape_note()               in a child: from now on, everything
+ *	tape_fail()                             there too: from now on the disk fails
  *	tape_next()                             in the parent, once the child is gone
  */
 #ifndef CRASH_TAPE_H
@@ -37,6 +38,13 @@ struct tape_op {
 	unsigned char bytes[];
 };
 
+/* What the disk does not do for LMDB's file, and says so with EIO. */
+enum tape_fault {
+	TAPE_SOUND,
+	TAPE_META,  /* write the page that makes a transaction current; nobody knows whether it is there */
+	TAPE_PAGES, /* sync */
+};
+
 struct tape;
 
 /* Exits if it cannot. */
@@ -45,6 +53,10 @@ void tape_free(struct tape *tape);
 
 /* Records what this process does from now on, after what was recorded before. */
 void tape_start(struct tape *tape);
+
+/* From now on the disk of this process has a fault. And how often it was met. */
+void tape_fail(enum tape_fault fault);
+unsigned int tape_failed(void);
 
 /* The store has answered for this number; `durable` if it promised that it stays. */
 void tape_note(uint64_t number, bool durable);
