@@ -147,6 +147,13 @@ const char *atlock_option_name(size_t i, const char **help);
 /* What it is at first and what it may be: "lock_delay=0 (0 to 1h)". False for one that this version refuses. */
 bool atlock_option_usage(size_t i, char *out, size_t len);
 
+/*
+ * For what a mistyped word may be meant to be: how many letters must be changed, added, dropped or swapped with their neighbour
+ * to make one word from the other. Of words longer than ATLOCK_WORD_MAX that is ATLOCK_WORD_MAX.
+ */
+#define ATLOCK_WORD_MAX 31
+size_t atlock_word_distance(const char *a, const char *b);
+
 /* "90s", "15m", "2h", "7d", "250ms", "never" if `never` is allowed. -EINVAL, -ERANGE. */
 int atlock_duration_parse(const char *text, bool never, int64_t *out);
 void atlock_duration_print(int64_t duration, char *out, size_t len);

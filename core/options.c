@@ -281,40 +281,13 @@ static int text_check(const struct option *option, const char *value, struct atl
 	return 0;
 }
 
-/* Edit distance of two short names: what a typing mistake costs. */
-static size_t name_distance(const char *a, const char *b)
-{
-	size_t row[32];
-	size_t n = strlen(b);
-
-	if (n >= sizeof(row) / sizeof(row[0]))
-		return SIZE_MAX;
-	for (size_t j = 0; j <= n; j++)
-		row[j] = j;
-	for (size_t i = 0; a[i]; i++) {
-		size_t diagonal = row[0]++;
-
-		for (size_t j = 1; j <= n; j++) {
-			size_t best = diagonal + (a[i] != b[j - 1]);
-
-			diagonal = row[j];
-			if (row[j] + 1 < best)
-				best = row[j] + 1;
-			if (row[j - 1] + 1 < best)
-				best = row[j - 1] + 1;
-			row[j] = best;
-		}
-	}
-	return row[n];
-}
-
 static int refuse_unknown(const char *name, struct atlock_why *why)
 {
 	const char *closest = NULL;
 	size_t least = strnlen(name, 64) / 3 + 1; /* further off, it would be a guess */
 
 	for (size_t i = 0; strnlen(name, 64) < 64 && i < OPTIONS; i++) {
-		size_t distance = name_distance(name, options[i].name);
+		size_t distance = atlock_word_distance(name, options[i].name);
 
 		if (distance < least) {
 			least = distance;

@@ -12,6 +12,7 @@
 
 #include "complain.h"
 #include "conf.h"
+#include "suggest.h"
 
 #define THREADS_DEFAULT 32
 #define CONFIG_DEFAULT "/etc/atlockfs.conf"
@@ -384,7 +385,11 @@ static int options_read(struct options *options, int argc, char **argv)
 		case 'f': options->foreground = true; break;
 		case 'o': err = set_options(options, optarg); break;
 		case 's': err = set_store(options, NULL, optarg); break;
-		default: fputs("try 'atlockfs --help'\n", stderr); return -1;
+		default:
+			if (optopt == 0)
+				suggest_long(longs, argv[optind - 1]);
+			fputs("try 'atlockfs --help'\n", stderr);
+			return -1;
 		}
 		if (err < 0)
 			return -1;

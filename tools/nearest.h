@@ -4,8 +4,10 @@
 
 #include <stddef.h>
 
+#include <atlock.h>
+
 /* Words longer than this are like no other. */
-#define NEAREST_MAX 31
+#define NEAREST_MAX ATLOCK_WORD_MAX
 
 struct nearest {
 	const char *word;
@@ -16,11 +18,5 @@ struct nearest {
 /* Looks for what `word` may be meant to be among all that is tried then: the first of those that are nearest to it. */
 void nearest_begin(struct nearest *nearest, const char *word);
 void nearest_try(struct nearest *nearest, const char *known);
-
-/*
- * How many letters must be changed, added, dropped or swapped with their neighbour to make one word from the other; of words
- * that are too long NEAREST_MAX.
- */
-size_t nearest_distance(const char *a, const char *b);
 
 #endif

@@ -27,6 +27,9 @@ refuses 'must be a number' -o rate_limit=many
 refuses 'crash' -o auto_unmount
 refuses '--help' -x
 refuses '--help' --nonsense
+! grep 'did you mean' "$T/.err.$BASHPID" || fail 'like no other, and suggested all the same'
+refuses 'did you mean --store?' --stroe="$T/s"
+refuses 'did you mean --version?' --versoin
 expect_fail '--help' "$ATLOCKFS_BUILD/atlockfs"
 expect_fail '--help' "$ATLOCKFS_BUILD/atlockfs" "$STORE" "$MNT" "$MNT"
 expect_fail 'given twice' "$ATLOCKFS_BUILD/atlockfs" --store "$STORE" "$STORE" "$MNT"

@@ -1,0 +1,29 @@
+#include "suggest.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include <atlock.h>
+
+#define NEAR 2 /* letters it may be off */
+
+void suggest_long(const struct option *longs, const char *word)
+{
+	char name[ATLOCK_WORD_MAX + 1];
+	size_t least = NEAR + 1;
+	const char *closest = NULL;
+
+	if (strncmp(word, "--", 2) != 0)
+		return;
+	(void)snprintf(name, sizeof(name), "%.*s", (int)strcspn(word + 2, "="), word + 2);
+	for (; longs->name != NULL; longs++) {
+		size_t distance = atlock_word_distance(name, longs->name);
+
+		if (distance >= least)
+			continue;
+		least = distance;
+		closest = longs->name;
+	}
+	if (closest != NULL)
+		fprintf(stderr, "did you mean --%s?\n", closest);
+}
