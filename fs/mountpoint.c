@@ -109,7 +109,9 @@ int mountpoint_open(struct mountpoint *mp, const char *path)
 {
 	mp->fd = -1;
 	if (realpath(path, mp->path) == NULL)
-		return errno == ENOTCONN ? complain_dead(path) : complain(path, strerror(errno));
+		return errno == ENOTCONN ? complain_dead(path)
+		       : errno == ENOENT ? complain(path, "No such file or directory: mkdir it first")
+					 : complain(path, strerror(errno));
 	mp->fd = open(mp->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (check(mp, path) == 0)
 		return 0;

@@ -15,7 +15,7 @@ mkdir "$T/empty" "$T/full" "$T/tmpfs"
 touch "$T/full/.hidden" "$T/file"
 refuses 'not empty' --store "$T/s" "$T/full"
 refuses 'Not a directory' --store "$T/s" "$T/file"
-refuses 'No such file' --store "$T/s" "$T/missing"
+refuses 'missing: No such file or directory: mkdir it first' --store "$T/s" "$T/missing"
 expect_equal "$(stat -c %a "$T/full")" 755
 [ ! -e "$T/s" ] || fail "a store was made for nothing"
 
