@@ -266,6 +266,7 @@ deb-check: deb ## install that package in a new Debian, use it, remove it, boot 
 define MOUNTED
 Mounted on $(MNT); the locks are kept in $(STORE). Try, in a shell:
 
+  PATH=$(abspath $(OUT)):$$PATH   # for the command atlock
   L=$(MNT)/repos/acme/infra/-/modules/vpc/-/production
   touch $$L                    # take a lock
   echo reason=upgrade >> $$L   # say what for
@@ -273,9 +274,12 @@ Mounted on $(MNT); the locks are kept in $(STORE). Try, in a shell:
   rm $$L                       # let it go
   flock $$L sleep 5            # hold it for as long as a command runs; a second one waits
 
-More is in $(MNT)/README. Unmount with: make unmount$(if $(filter-out mnt,$(MNT)), MNT=$(MNT))
+More is in $(MNT)/README. Unmount with: make unmount$(MNT_CHOSEN)$(if $(STORE_CHOSEN),
+Mount it again with: make mount$(MNT_CHOSEN)$(STORE_CHOSEN))
 endef
 export MOUNTED
+MNT_CHOSEN = $(if $(filter-out mnt,$(MNT)), MNT=$(MNT))
+STORE_CHOSEN = $(if $(filter-out var,$(STORE)), STORE=$(STORE))
 
 .PHONY: mount
 mount: $(OUT)/atlockfs $(OUT)/atlock ## build, and mount on MNT= with the locks in STORE=
@@ -283,21 +287,9 @@ mount: $(OUT)/atlockfs $(OUT)/atlock ## build, and mount on MNT= with the locks 
 	@$(OUT)/atlockfs --store $(STORE) $(MNT)
 	@echo "$$MOUNTED"
 
-# Who has a working directory or an open file there, as far as we may see that.
-define BUSY
-Somebody is still in $(MNT), or has a file of it open. Leave it, or let these leave, and try again:
-endef
-define BUSY_END
-To unmount in any case: kill $$(cat $(STORE)/owner.pid). Whoever is in it then gets errors.
-endef
-export BUSY BUSY_END
-say_busy = { echo "$$BUSY"; find /proc/[0-9]*/cwd /proc/[0-9]*/root /proc/[0-9]*/fd/ -maxdepth 1 \
-	\( -lname '$(abspath $(MNT))' -o -lname '$(abspath $(MNT))/*' \) 2>/dev/null | cut -d/ -f3 | sort -un | \
-	xargs -r ps -o pid=,user=,args= -p; echo "$$BUSY_END"; } >&2
-
 .PHONY: unmount
 unmount: ## unmount MNT=
-	@fusermount3 -u $(MNT) || { ! grep -qF ' $(abspath $(MNT)) fuse' /proc/self/mounts || $(say_busy); exit 1; }
+	@tools/unmount '$(MNT)'
 
 # --- Checking ---
 

@@ -1,11 +1,11 @@
 #!/bin/bash
 # root
-# make unmount of a tree that somebody is in says who, and how to go on. The directory that a crash leaves can be removed once it is
-# not immutable any more.
+# make unmount of a tree that somebody is in says who, and how to go on; where nothing is mounted, what is mounted where. The
+# directory that a crash leaves can be removed once it is not immutable any more.
 . "$(dirname "$0")/lib.sh"
 sources=$(realpath "$(dirname "$0")/../..")
 unmount() {
-	env -u MAKEFLAGS -u MAKELEVEL make -s -C "$sources" BUILD="$ATLOCKFS_BUILD" MNT="$MNT" STORE="$STORE" unmount
+	env -u MAKEFLAGS -u MAKELEVEL make -s -C "$sources" BUILD="$ATLOCKFS_BUILD" MNT="${1:-$MNT}" unmount
 }
 
 mount_fs
@@ -15,24 +15,37 @@ wait_until "[ \"\$(readlink /proc/$inside/cwd)\" = '$MNT/custom' ] && [ \"\$(cat
 expect_status 2 unmount
 grep -qF "$MNT" "$T/err" || fail "$(cat "$T/err")"
 grep -qE "^ *$inside root +sleep 1000" "$T/err" || fail "it does not name $inside: $(cat "$T/err")"
-grep -qF "kill \$(cat $STORE/owner.pid)" "$T/err" || fail "$(cat "$T/err")"
+! grep 'atlockfs -f' "$T/err" || fail "it names the daemon"
+# The daemon of this mount, wherever its store is.
+grep -qF "kill $DAEMON. " "$T/err" || fail "$(cat "$T/err")"
 is_mounted || fail 'unmounted all the same'
 kill "$inside"
 wait "$inside" 2>/dev/null || true
+
+# Another place is not this one.
+mkdir "$T/bare"
+expect_status 2 unmount "$T/bare"
+grep -qF "No atlockfs is mounted on $T/bare" "$T/err" && grep -q 'MNT=' "$T/err" || fail "$(cat "$T/err")"
+grep -qxF "$MNT" "$T/err" || fail "it does not say what is mounted: $(cat "$T/err")"
 expect_ok unmount
 daemon_wait
 ! is_mounted || fail 'still mounted'
 
 # Not mounted is not busy.
 expect_status 2 unmount
-! grep -q owner.pid "$T/err" || fail "$(cat "$T/err")"
+! grep -q 'Somebody\|kill' "$T/err" || fail "$(cat "$T/err")"
+! grep -qxF "$MNT" "$T/err" || fail "$(cat "$T/err")"
 
-# As the message says: the daemon's end is the mount's, whoever is in it.
-mount_fs
+# As the message says, also with the daemon's rights given up: the daemon's end is the mount's, whoever is in it.
+mount_fs -o run_as=atlt2
 (cd "$MNT/custom" && exec sleep 1000) &
 inside=$!
 wait_until "[ \"\$(readlink /proc/$inside/cwd)\" = '$MNT/custom' ]"
-expect_ok kill "$(cat "$STORE/owner.pid")"
+expect_status 2 unmount
+! grep 'atlockfs -f' "$T/err" || fail "it names the daemon"
+pid=$(sed -n 's/^To unmount in any case: kill \([0-9]*\)\. .*/\1/p' "$T/err")
+expect_equal "$pid" "$(cat "$STORE/owner.pid")"
+expect_ok kill "$pid"
 daemon_wait
 ! is_mounted || fail 'still mounted'
 kill "$inside"
