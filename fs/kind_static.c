@@ -69,6 +69,8 @@ static const char readme[] =
 	"  flock custom/nightly make                           wait for it, run make, give it back\n"
 	"  cat wait/global/apply                               wait for it, then print it; ^C leaves the queue\n"
 	"  echo 'priority=high' > wait/global/apply            the same with a request: priority=, ttl=, timeout=\n"
+	"  cat config/queue_timeout                            how long a wait may last that has no timeout=; then it fails with\n"
+	"                                                      \"Connection timed out\", flock too, and a ticket is gone\n"
 	"  touch queue/global/apply/high@build-17              join the queue and go on; ls shows the order\n"
 	"  test -e global/apply@build-17                       is it my turn? takes it up, as any access by that name does\n"
 	"  echo 'reason=migration' >> global/apply             note something; ttl=90m and renew=15m change the lease\n"
