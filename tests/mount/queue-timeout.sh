@@ -14,6 +14,12 @@ wait $reader || status=$?
 grep -q 'timed out' "$T/err" || fail "$(cat "$T/err")"
 wait_until '[ -z "$(ls "$MNT/queue/custom/x")" ]'
 
+# The loop of README ends, too, and then the lock is not its own.
+expect_ok touch "$MNT/queue/custom/x/high@loop"
+[ -e "$MNT/queue/custom/x/high@loop" ] || fail 'it does not wait'
+wait_until '! test -e "$MNT/queue/custom/x/high@loop"'
+! test -e "$MNT/custom/x@loop" || fail 'timed out, and has the lock'
+
 # Its own request may say less or more.
 start=$EPOCHSECONDS
 expect_fail 'timed out' bash -c 'echo timeout=3s >"$1"' - "$MNT/wait/custom/x@writer"

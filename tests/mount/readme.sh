@@ -14,6 +14,8 @@ expect_ok sh -c "echo 'reason=migration' >> global/apply"
 expect_equal "$(field global/apply reason)" migration
 expect_ok cat wait/global/apply >/dev/null
 expect_ok bash -c "printf 'priority=high\nttl=2h\n' > wait/global/apply"
+grep -q 'cat config/queue_timeout' README || fail 'it does not say that waits end'
+expect_equal "$(cat config/queue_timeout)" 10m
 expect_equal "$(flock custom/nightly sed -n 's/^state=//p' custom/nightly)" acquired
 expect_ok touch queue/global/apply/high@build-17
 expect_equal "$(ls queue/global/apply | wc -l)" 1
