@@ -33,8 +33,8 @@ static const struct command commands[] = {
 	  "\n"
 	  "Both take files that were copied from events/, or - for standard input.\n",
 	  cmd_audit },
-	{ "backup", "--store DIR [--key-file FILE] TO", "copy a store while it is in use",
-	  "  -S, --store DIR      the store: the directory that atlockfs was given\n"
+	{ "backup", "[--store DIR] [--key-file FILE] TO", "copy a store while it is in use",
+	  "  -S, --store DIR      the directory that atlockfs was given (else that of the mount)\n"
 	  "      --key-file FILE  the key of a store that is encrypted\n"
 	  "\n"
 	  "TO is a new or empty directory. The copy is of one moment, compact, and checked.\n",

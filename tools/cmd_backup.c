@@ -2,8 +2,52 @@
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
+#include <limits.h>
+#include <signal.h>
+#include <string.h>
 
 #include "source.h"
+
+struct named {
+	char store[PATH_MAX];
+	char key_file[PATH_MAX];
+};
+
+/* Seen from a container, that path may be nothing or another store: a process of this host must have it. */
+static bool is_in_use(const char *store)
+{
+	char path[PATH_MAX + 16];
+	FILE *file;
+	int pid = 0;
+
+	(void)snprintf(path, sizeof(path), "%s/owner.pid", store);
+	file = fopen(path, "re");
+	if (file == NULL)
+		return false;
+	if (fscanf(file, "%d", &pid) != 1)
+		pid = 0;
+	fclose(file);
+	return pid > 0 && (kill(pid, 0) == 0 || errno == EPERM);
+}
+
+/* The store of the mount, and its key unless one was given. */
+static int mount_take(struct tool *tool, struct source_where *where, struct named *named)
+{
+	struct mount mount;
+
+	named->store[0] = '\0';
+	if (mount_open(tool, &mount) == EXIT_DONE) {
+		mount_line(&mount, "config/store", named->store, sizeof(named->store));
+		mount_line(&mount, "config/key_file", named->key_file, sizeof(named->key_file));
+		mount_close(&mount);
+	}
+	if (named->store[0] != '/' || !is_in_use(named->store))
+		return tool_usage(tool, "which store? --store says so: the directory that atlockfs was given");
+	where->store = named->store;
+	if (where->key_file == NULL && named->key_file[0] != '\0')
+		where->key_file = named->key_file;
+	return EXIT_DONE;
+}
 
 static int backup(struct tool *tool, const struct source_where *where, const char *to)
 {
@@ -46,11 +90,13 @@ static int backup_check(struct tool *tool, const struct source_where *where, con
 int cmd_backup(struct tool *tool, int argc, char **argv)
 {
 	struct source_where where;
-	int code = source_words(tool, argc, argv, &where,
-				"which store? --store says so: the directory that atlockfs was given",
-				"where to? One directory, new or empty");
+	struct named named;
+	int code = source_words(tool, argc, argv, &where, NULL, "where to? One directory, new or empty");
 
 	if (code >= 0)
+		return code;
+	code = where.store != NULL ? EXIT_DONE : mount_take(tool, &where, &named);
+	if (code != EXIT_DONE)
 		return code;
 	code = backup(tool, &where, argv[optind]);
 	return code == EXIT_DONE ? backup_check(tool, &where, argv[optind]) : code;

@@ -52,20 +52,6 @@ __attribute__((format(printf, 4, 5))) static void say(struct doctor *doctor, enu
 	putchar('\n');
 }
 
-/* First line of a file of the mount, or "". */
-static void line_read(const struct mount *mount, const char *path, char *out, size_t len)
-{
-	FILE *file = mount_read(mount, path);
-
-	out[0] = '\0';
-	if (file == NULL)
-		return;
-	if (fgets(out, (int)len, file) == NULL)
-		out[0] = '\0';
-	out[strcspn(out, "\n")] = '\0';
-	fclose(file);
-}
-
 static void look_kernel(struct doctor *doctor)
 {
 	struct utsname name;
@@ -152,7 +138,7 @@ static void look_health(struct doctor *doctor)
 {
 	char line[256];
 
-	line_read(&doctor->mount, "health", line, sizeof(line));
+	mount_line(&doctor->mount, "health", line, sizeof(line));
 	if (strcmp(line, "ok") == 0)
 		say(doctor, GOOD, "health", "ok");
 	else
@@ -215,7 +201,7 @@ static void look_store(struct doctor *doctor)
 	struct stat st;
 	uint64_t room;
 
-	line_read(&doctor->mount, "config/store", store, sizeof(store));
+	mount_line(&doctor->mount, "config/store", store, sizeof(store));
 	if (store[0] == '\0' || statvfs(store, &fs) != 0) {
 		say(doctor, ODD, "store", "%s: %s", store[0] != '\0' ? store : "config/store",
 		    errno == EACCES ? "not for you to see; ask root" : strerror(errno));

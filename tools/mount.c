@@ -77,8 +77,24 @@ static int is_path(void *arg, const char *path)
 	return strcmp(arg, path) == 0;
 }
 
+static const char *below(const char *root, const char *path)
+{
+	size_t len = strlen(root);
+
+	if (len == 0 || strncmp(path, root, len) != 0 || (path[len] != '/' && path[len] != '\0'))
+		return NULL;
+	return path[len] == '/' ? path + len + 1 : path + len;
+}
+
+const char *mount_below(const struct mount *mount, const char *path)
+{
+	return below(mount->path, path);
+}
+
 /* The mounts that the caller may use: those that a private mount keeps for its owner are not in question. */
 struct found {
+	char *here;        /* where the caller is, or NULL */
+	char in[PATH_MAX]; /* the innermost mount that this is in, or "" */
 	unsigned int count;
 	char path[PATH_MAX];
 	char all[1024]; /* for people */
@@ -94,22 +110,25 @@ static int found_add(void *arg, const char *path)
 	strlcat(found->all, found->count == 0 ? "" : ", ", sizeof(found->all));
 	strlcat(found->all, path, sizeof(found->all));
 	found->count++;
+	if (found->here != NULL && below(path, found->here) != NULL && strlen(path) > strlen(found->in))
+		strlcpy(found->in, path, sizeof(found->in));
 	return 0;
 }
 
 static int mount_search(const struct tool *tool, struct mount *out)
 {
-	struct found found = { .count = 0 };
+	struct found found = { .here = getcwd(NULL, 0) };
 	int err = table_each(found_add, &found);
 
+	free(found.here);
 	if (err < 0)
 		return tool_fail(tool, EXIT_UNAVAILABLE, "/proc/self/mountinfo: %s", strerror(-err));
 	if (found.count == 0)
 		return tool_fail(tool, EXIT_UNAVAILABLE, "no atlockfs is mounted here; see atlockfs(8)");
-	if (found.count > 1)
+	if (found.count > 1 && found.in[0] == '\0')
 		return tool_fail(tool, EXIT_USAGE, "%u are mounted (%s): choose one with -m DIR or ATLOCKFS=DIR",
 				 found.count, found.all);
-	strlcpy(out->path, found.path, sizeof(out->path));
+	strlcpy(out->path, found.count > 1 ? found.in : found.path, sizeof(out->path));
 	return EXIT_DONE;
 }
 
@@ -190,6 +209,19 @@ FILE *mount_read(const struct mount *mount, const char *path)
 	return file;
 }
 
+void mount_line(const struct mount *mount, const char *path, char *out, size_t len)
+{
+	FILE *file = mount_read(mount, path);
+
+	out[0] = '\0';
+	if (file == NULL)
+		return;
+	if (fgets(out, (int)len, file) == NULL)
+		out[0] = '\0';
+	out[strcspn(out, "\n")] = '\0';
+	fclose(file);
+}
+
 bool mount_field(const struct mount *mount, const char *path, const char *key, char *out, size_t len)
 {
 	char file[2 * PATH_MAX + 2];
@@ -231,17 +263,12 @@ void mount_why(const struct mount *mount, char *out, size_t len)
 /* As the daemon sees it: root, and the members of a group. A file's mode says who is root there. */
 bool mount_admin(const struct mount *mount)
 {
-	FILE *file = mount_read(mount, "config/admin_group");
-	char name[256] = "";
+	char name[256];
 	gid_t groups[1024];
 	const struct group *group;
 	int n = getgroups(sizeof(groups) / sizeof(groups[0]), groups);
 
-	if (file != NULL) {
-		if (fgets(name, sizeof(name), file) != NULL)
-			name[strcspn(name, "\n")] = '\0';
-		fclose(file);
-	}
+	mount_line(mount, "config/admin_group", name, sizeof(name));
 	if (faccessat(mount->fd, "config/admin_group", W_OK, AT_EACCESS) == 0)
 		return true;
 	group = name[0] == '\0' ? NULL : getgrnam(name);

@@ -16,8 +16,8 @@ struct mount {
 };
 
 /*
- * Finds the mount: -m, else $ATLOCKFS, else the one in the mount table. Returns EXIT_DONE, or another exit code once it has
- * said what is wrong: none there, several to choose from, a dead daemon.
+ * Finds the mount: -m, else $ATLOCKFS, else the one that the caller's directory is in, else the only one in the mount table.
+ * Returns EXIT_DONE, or another exit code once it has said what is wrong: none there, several to choose from, a dead daemon.
  */
 int mount_open(struct tool *tool, struct mount *out);
 void mount_close(struct mount *mount);
@@ -28,8 +28,14 @@ void mount_close(struct mount *mount);
  */
 int mount_reopen(struct mount *mount);
 
+/* What follows the mount point in an absolute path, "" for the mount point itself; NULL if the path is not in the mount. */
+const char *mount_below(const struct mount *mount, const char *path);
+
 /* Opens a file by its path below the root, for reading. NULL and errno. */
 FILE *mount_read(const struct mount *mount, const char *path);
+
+/* The first line of such a file, or "". */
+void mount_line(const struct mount *mount, const char *path, char *out, size_t len);
 
 /* One field of a lock, such as "token": false if the lock is not there or has no such field. */
 bool mount_field(const struct mount *mount, const char *path, const char *key, char *out, size_t len);

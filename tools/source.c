@@ -26,7 +26,7 @@ int source_words(struct tool *tool, int argc, char **argv, struct source_where *
 		code = source_option(tool, where, c);
 	if (code >= 0)
 		return code;
-	if (where->store == NULL)
+	if (where->store == NULL && which_store != NULL)
 		return tool_usage(tool, "%s", which_store);
 	return optind + 1 == argc ? -1 : tool_usage(tool, "%s", which_word);
 }

@@ -32,8 +32,8 @@ struct source_where {
 int source_option(struct tool *tool, struct source_where *where, int option);
 
 /*
- * For commands about a store and one other directory: reads the options, of which --store must be there, and leaves optind at
- * the directory. -1: go on; else the exit code, once it has asked for what is missing.
+ * For commands about a store and one other directory: reads the options, of which --store must be there unless `which_store` is NULL,
+ * and leaves optind at the directory. -1: go on; else the exit code, once it has asked for what is missing.
  */
 int source_words(struct tool *tool, int argc, char **argv, struct source_where *where, const char *which_store,
 		 const char *which_word);

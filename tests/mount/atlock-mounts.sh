@@ -1,6 +1,7 @@
 #!/bin/bash
 # root
-# atlock finds the mount: by -m before or after the command, by $ATLOCKFS, or as the only one there is; it never guesses.
+# atlock finds the mount: by -m before or after the command, by $ATLOCKFS, as the one it is called in,
+# or as the only one there is; it never guesses.
 . "$(dirname "$0")/lib.sh"
 mount_fs
 
@@ -34,6 +35,18 @@ expect_status 0 "$ATLOCK" -m "$T/a space" status
 expect_status 64 "$ATLOCK" status
 grep -qF "$T/a space" "$T/err" || fail "the second is not named: $(cat "$T/err")"
 grep -qF "choose one with -m" "$T/err" || fail "$(cat "$T/err")"
+# Of several it is the one that the caller is in; what was said counts more.
+for dir in "$T/a space" "$T/a space/custom" "$MNT" "$MNT/global"; do
+	expect_status 0 env -C "$dir" "$ATLOCK" status
+	mount=${dir%/custom}
+	expect_equal "$(sed -n 's/^mount=//p' "$T/out")" "${mount%/global}"
+done
+expect_status 0 env -C "$T/a space" ATLOCKFS="$MNT" "$ATLOCK" status
+expect_equal "$(sed -n 's/^mount=//p' "$T/out")" "$MNT"
+expect_status 0 env -C "$T/a space" "$ATLOCK" status -m "$MNT"
+expect_equal "$(sed -n 's/^mount=//p' "$T/out")" "$MNT"
+mkdir "$T/a space2"
+expect_status 64 env -C "$T/a space2" "$ATLOCK" status
 fusermount3 -u "$T/a space"
 expect_status 69 unshare -m sh -c 'umount -l "$MNT" && exec sh "$@"' sh "$T/alone" "$ATLOCK" status
 grep -qF "no atlockfs is mounted here" "$T/err" || fail "$(cat "$T/err")"

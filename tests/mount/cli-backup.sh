@@ -7,7 +7,18 @@ mount_fs
 atlock() {
 	"$ATLOCK" "$@"
 }
-expect_status 64 atlock backup "$T/copy"
+expect_status 64 atlock backup -m "$MNT/nowhere" "$T/copy"
+grep -q 'which store? --store says so' "$T/err" || fail "$(cat "$T/err")"
+expect_status 64 atlock backup -m "$MNT"
+
+# Without --store it is that of the mount, for who may read it.
+expect_status 0 atlock backup -m "$MNT" "$T/of-mount"
+grep -qF "$T/of-mount: 0 locks" "$T/out" || fail "$(cat "$T/out")"
+expect_status 64 as_user atlt1 "$ATLOCK" backup -m "$MNT" "$T/not-mine"
+[ ! -e "$T/not-mine" ] || fail "made a directory"
+mv "$STORE/owner.pid" "$T/owner.pid"
+expect_status 64 atlock backup -m "$MNT" "$T/copy"
+mv "$T/owner.pid" "$STORE/owner.pid"
 expect_status 64 atlock backup --store "$STORE"
 expect_status 66 atlock backup --store "$T/nowhere" "$T/copy"
 expect_status 64 atlock restore "$T/copy"
