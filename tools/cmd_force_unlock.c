@@ -35,8 +35,11 @@ static int force_one(const struct tool *tool, const struct mount *mount, const c
 	if (lockpath_is_id(word) && strcmp(holder.id, word) != 0)
 		return tool_fail(tool, EXIT_REFUSED, "%s: nobody holds a lock with that id any more", word);
 	err = lockpath_force(mount, path, holder.who);
+	if (err == -ENOENT)
+		return tool_fail(tool, EXIT_REFUSED, "%s: %s@%s does not hold it any more", path, holder.owner,
+				 holder.who);
 	if (err < 0) {
-		code = lockpath_refused(tool, mount, path, -err, "ask its holder or an administrator");
+		code = lockpath_refused(tool, mount, path, -err, NULL);
 		return err == -EPERM || err == -EACCES ? EXIT_PERMISSION : code;
 	}
 	printf("released %s, which %s@%s had since %s\n", path, holder.owner, holder.who, holder.since);

@@ -123,8 +123,9 @@ int cmd_ls(struct tool *tool, int argc, char **argv)
 	code = source_open(tool, &ls.where, &ls.source);
 	if (code != EXIT_DONE)
 		return code;
-	filter_prefix(&ls.filter, &ls.source.mount, argv[optind]);
-	code = ls_run(&ls);
+	code = filter_prefix(tool, &ls.filter, &ls.source.mount, argv[optind]);
+	if (code == EXIT_DONE)
+		code = ls_run(&ls);
 	source_close(&ls.source);
 	return code;
 }

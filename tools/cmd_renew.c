@@ -47,7 +47,8 @@ int cmd_renew(struct tool *tool, int argc, char **argv)
 	const struct lockpath_act act = {
 		.fn = renew_one,
 		.arg = &renew,
-		.advice = "if that is you, name it LOCK@WHO",
+		.advice =
+			"if that is you, name it LOCK@WHO, or where it is a session, renew it there or see 'atlock help transfer'",
 	};
 	int code;
 	int c;

@@ -260,9 +260,10 @@ int cmd_top(struct tool *tool, int argc, char **argv)
 	if (code != EXIT_DONE)
 		return code;
 	mount_close(&top.mount);
-	filter_prefix(&top.filter, &top.mount, argv[optind]);
+	code = filter_prefix(tool, &top.filter, &top.mount, argv[optind]);
 	(void)setlocale(LC_CTYPE, "");
-	code = is_plain(&top) ? top_batch(&top) : on_terminal(&top);
+	if (code == EXIT_DONE)
+		code = is_plain(&top) ? top_batch(&top) : on_terminal(&top);
 	top_clear(&top);
 	return code;
 }

@@ -8,6 +8,7 @@
 #include "lockpath.h"
 
 struct transfer {
+	const struct tool *tool;
 	struct mount mount;
 	const char *owner; /* or "" */
 	const char *who;   /* or "" */
@@ -20,7 +21,7 @@ static int transfer_by_chown(const struct transfer *transfer, const char *path)
 	const struct passwd *user = getpwnam(transfer->owner);
 
 	if (user == NULL)
-		return -EINVAL;
+		return tool_fail(transfer->tool, EXIT_REFUSED, "there is no user %s", transfer->owner);
 	return fchownat(transfer->mount.fd, path, user->pw_uid, (gid_t)-1, 0) != 0 ? -errno : 0;
 }
 
@@ -29,9 +30,18 @@ static int transfer_one(void *arg, const char *path)
 	const struct transfer *transfer = arg;
 	int err = lockpath_write(&transfer->mount, path, transfer->text);
 	bool others = err == -EBUSY || err == -EACCES || err == -EPERM;
+	char why[1024];
 
 	if (others && geteuid() == 0 && transfer->owner[0] != '\0' && transfer->who[0] == '\0')
 		err = transfer_by_chown(transfer, path);
+	if (err == -EINVAL && transfer->who[0] == '\0') {
+		mount_why(&transfer->mount, why, sizeof(why));
+		if (strstr(why, "give who= as well") != NULL)
+			return tool_fail(
+				transfer->tool, EXIT_REFUSED,
+				"%s: a session, process or open file holds it: say as whom %s gets it, --to %s@WHO",
+				path, transfer->owner, transfer->owner);
+	}
 	return err;
 }
 
@@ -60,11 +70,12 @@ int cmd_transfer(struct tool *tool, int argc, char **argv)
 		{ "to", required_argument, NULL, 't' },
 		{ NULL, 0, NULL, 0 },
 	};
-	struct transfer transfer = { .owner = NULL };
+	struct transfer transfer = { .tool = tool };
 	const struct lockpath_act act = {
 		.fn = transfer_one,
 		.arg = &transfer,
-		.advice = "if that is you, name it LOCK@WHO; else ask its holder, or root",
+		.advice = geteuid() == 0 ? "if that is you, name it LOCK@WHO; root gives it to a user with --to OWNER"
+					 : "if that is you, name it LOCK@WHO; else ask its holder, or root",
 	};
 	int code;
 	int c;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "ask.h"
+#include "lockpath.h"
 
 int filter_option(struct tool *tool, struct filter *filter, int option)
 {
@@ -23,13 +24,9 @@ int filter_option(struct tool *tool, struct filter *filter, int option)
 	}
 }
 
-void filter_prefix(struct filter *filter, const struct mount *mount, const char *word)
+int filter_prefix(const struct tool *tool, struct filter *filter, const struct mount *mount, const char *word)
 {
-	size_t len = strlen(mount->path);
-
-	filter->prefix = word;
-	if (word != NULL && len > 0 && strncmp(word, mount->path, len) == 0)
-		filter->prefix = word[len] == '/' ? word + len + 1 : word + len;
+	return word == NULL ? EXIT_DONE : lockpath_prefix(tool, mount, word, filter->prefix);
 }
 
 bool filter_is_choosy(const struct filter *filter)
@@ -41,10 +38,8 @@ bool filter_is_choosy(const struct filter *filter)
 bool filter_wants_path(const struct filter *filter, const char *path)
 {
 	const char *prefix = filter->prefix;
-	size_t len = prefix == NULL ? 0 : strlen(prefix);
+	size_t len = strlen(prefix);
 
-	while (len > 0 && prefix[len - 1] == '/')
-		len--;
 	return len == 0 || (strncmp(path, prefix, len) == 0 && (path[len] == '\0' || path[len] == '/'));
 }
 

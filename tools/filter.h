@@ -4,9 +4,9 @@
 
 #include "source.h"
 
-/* Texts that are NULL and times that are 0 ask for nothing. */
+/* Texts that are NULL or empty and times that are 0 ask for nothing. */
 struct filter {
-	const char *prefix; /* of the path */
+	char prefix[ATLOCK_PATH_MAX]; /* of the path */
 	const char *owner;
 	const char *who;
 	const char *repo;
@@ -27,8 +27,8 @@ struct filter {
 /* One of these, or else one that every command has. -1: go on; else the exit code. */
 int filter_option(struct tool *tool, struct filter *filter, int option);
 
-/* The word that says below which path, or NULL; it may be one through the mount. */
-void filter_prefix(struct filter *filter, const struct mount *mount, const char *word);
+/* The word that says below which path, or NULL. EXIT_DONE, or EXIT_USAGE once it has said that no lock can be there. */
+int filter_prefix(const struct tool *tool, struct filter *filter, const struct mount *mount, const char *word);
 
 /* Whether it leaves out more than what is below another path. */
 bool filter_is_choosy(const struct filter *filter);

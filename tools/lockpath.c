@@ -23,16 +23,6 @@ static bool in_tree(const char *text)
 	return false;
 }
 
-/* What follows the mount point in an absolute path, or NULL. */
-static const char *below(const struct mount *mount, const char *path)
-{
-	size_t len = strlen(mount->path);
-
-	if (len == 0 || strncmp(path, mount->path, len) != 0 || path[len] != '/')
-		return NULL;
-	return path + len + 1;
-}
-
 /* Slashes too many mean nothing to the kernel either. */
 static void squeeze(char *path)
 {
@@ -46,11 +36,11 @@ static void squeeze(char *path)
 
 static void below_root(const struct mount *mount, const char *text, char out[ATLOCK_PATH_MAX])
 {
-	const char *inside = below(mount, text);
+	const char *inside = mount_below(mount, text);
 	char *here = in_tree(text) ? NULL : getcwd(NULL, 0);
-	const char *prefix = here == NULL || text[0] == '/' ? NULL : below(mount, here);
+	const char *prefix = here == NULL || text[0] == '/' ? NULL : mount_below(mount, here);
 
-	if (prefix != NULL)
+	if (prefix != NULL && prefix[0] != '\0')
 		(void)snprintf(out, ATLOCK_PATH_MAX, "%s/%s", prefix, text);
 	else
 		(void)strlcpy(out, inside != NULL ? inside : text, ATLOCK_PATH_MAX);
@@ -58,10 +48,57 @@ static void below_root(const struct mount *mount, const char *text, char out[ATL
 	squeeze(out);
 }
 
+/* "repos", "repos/", "repos/acme"; and from inside the mount also "acme" and ".". */
+int lockpath_prefix(const struct tool *tool, const struct mount *mount, const char *text, char out[ATLOCK_PATH_MAX])
+{
+	char tree[ATLOCK_PATH_MAX];
+	size_t len;
+
+	(void)snprintf(tree, sizeof(tree), "%s/", text);
+	if (in_tree(tree))
+		(void)strlcpy(out, text, ATLOCK_PATH_MAX);
+	else
+		below_root(mount, text, out);
+	squeeze(out);
+	len = strlen(out);
+	while (len > 0 && (out[len - 1] == '/' || (out[len - 1] == '.' && (len == 1 || out[len - 2] == '/'))))
+		len--;
+	/* A lone slash is the root of everything, not of the mount. */
+	if (out[0] != '/')
+		out[len] = '\0';
+	(void)snprintf(tree, sizeof(tree), "%s/", out);
+	if (out[0] == '\0' || in_tree(tree))
+		return EXIT_DONE;
+	if (out[0] == '/' && mount->path[0] != '\0')
+		return tool_usage(tool, "%s is not in %s, which is the mount", text, mount->path);
+	return tool_usage(tool, "there are no locks in \"%s\": name a path in repos/, custom/, global/ or shared/%s%s",
+			  text, mount->path[0] != '\0' ? " of " : "", mount->path);
+}
+
+/* How a name with slashes in it would be spelled, if that is what was meant; "" if not. */
+static void slashes_spell(const char *path, char *spelled, size_t len)
+{
+	const char *name = begins(path, "global/") ? path + strlen("global/") : NULL;
+
+	for (const char *at = path; begins(path, "repos/") && (at = strstr(at, "/-/")) != NULL; at++)
+		name = at + strlen("/-/");
+	spelled[0] = '\0';
+	if (name == NULL)
+		return;
+	(void)strlcpy(spelled, ": a slash inside a name is spelled %2F: ", len);
+	while (*name != '\0') {
+		const char one[2] = { *name, '\0' };
+
+		(void)strlcat(spelled, *name == '/' ? "%2F" : one, len);
+		name++;
+	}
+}
+
 int lockpath_take(const struct tool *tool, const struct mount *mount, const char *text, char out[ATLOCK_PATH_MAX])
 {
 	struct atlock_why why = { .text = "" };
 	struct atlock_name name;
+	char spelled[3 * ATLOCK_PATH_MAX];
 	int err;
 
 	below_root(mount, text, out);
@@ -72,6 +109,10 @@ int lockpath_take(const struct tool *tool, const struct mount *mount, const char
 	err = atlock_name_parse(out, &name, &why);
 	if (err == -EISDIR)
 		return tool_usage(tool, "%s is a directory: name a lock in it", out);
+	if (err == -ENOTDIR) {
+		slashes_spell(out, spelled, sizeof(spelled));
+		return tool_usage(tool, "%s: %s%s", out, why.text, spelled);
+	}
 	if (err < 0)
 		return tool_usage(tool, "%s: %s", out, why.text[0] != '\0' ? why.text : strerror(-err));
 	err = atlock_name_print(NULL, &name, out, ATLOCK_PATH_MAX);
@@ -143,7 +184,10 @@ int lockpath_write(const struct mount *mount, const char *path, const char *text
 	return err;
 }
 
-/* An administrator's unlink releases whoever holds it, so that is asked first. */
+/*
+ * An administrator's unlink releases whoever holds it, so that is asked first. Only a name with "@" is a comparison in the
+ * same step; a session has none, and a lease that ends in between is not noticed.
+ */
 int lockpath_release(const struct mount *mount, const char *path)
 {
 	int err = strchr(path, '@') != NULL ? 0 : lockpath_mine(mount, path);
@@ -153,14 +197,24 @@ int lockpath_release(const struct mount *mount, const char *path)
 	return err;
 }
 
-/* A user may say the names of the own locks; administrators need none. */
+/*
+ * Under its holder's name, which compares in the same step, where there is one and the caller may say it: root all of them, users
+ * the own. Else the holder is compared just before.
+ */
 int lockpath_force(const struct mount *mount, const char *path, const char *who)
 {
 	char name[ATLOCK_PATH_MAX + ATLOCK_WHO_MAX + 2];
+	char now[ATLOCK_WHO_MAX + 1];
 
 	(void)snprintf(name, sizeof(name), "%s@%s", path, who);
-	if (strchr(path, '@') == NULL && unlinkat(mount->fd, name, 0) == 0)
-		return 0;
+	if (strchr(path, '@') == NULL) {
+		if (unlinkat(mount->fd, name, 0) == 0)
+			return 0;
+		if (errno == ENOENT && geteuid() == 0)
+			return -ENOENT;
+		if (mount_field(mount, path, "who", now, sizeof(now)) && strcmp(now, who) != 0)
+			return -ENOENT;
+	}
 	return unlinkat(mount->fd, path, 0) == 0 ? 0 : -errno;
 }
 
@@ -176,6 +230,8 @@ int lockpath_each(const struct tool *tool, const struct mount *mount, char *cons
 
 		if (err < 0)
 			code = lockpath_refused(tool, mount, path, -err, act->advice);
+		else if (err > 0)
+			code = err;
 		if (first == EXIT_DONE)
 			first = code;
 	}
@@ -193,8 +249,16 @@ static const struct {
 	{ ENOTDIR, EXIT_USAGE },   { EISDIR, EXIT_USAGE },
 };
 
-/* Advice of the file system that is about its files, not about options. The last one counts: a reason may say the same. */
-static const char *const files[] = { ": wait for it below wait/", ": wait in wait/" };
+/*
+ * Advice of the file system that is about its files, not about options, or that does not know which command is asked for. The
+ * last one counts: a reason may say the same.
+ */
+static const char *const files[] = {
+	": wait for it below wait/",
+	": wait in wait/",
+	": use the name its holder used (name@who), or ask an administrator",
+	": another session of yours has it: release it there, let its lease end, or ask an administrator",
+};
 
 /* "line 2: " counts the lines of a request that nobody has seen. */
 static void line_drop(char *text)
@@ -240,6 +304,12 @@ static int fail_not_directory(const struct tool *tool, const struct mount *mount
 	return tool_fail(tool, EXIT_USAGE, "%s: %s", path, strerror(ENOTDIR));
 }
 
+/* A value can be refused, and a name below custom/ can be wrong: then it cannot be looked up either. */
+static bool is_nameable(const struct mount *mount, const char *path)
+{
+	return faccessat(mount->fd, path, F_OK, 0) == 0 || errno != EINVAL;
+}
+
 int lockpath_refused(const struct tool *tool, const struct mount *mount, const char *path, int err, const char *advice)
 {
 	size_t plain = strcspn(path, "@");
@@ -254,6 +324,8 @@ int lockpath_refused(const struct tool *tool, const struct mount *mount, const c
 	if (err == ENOTDIR)
 		return fail_not_directory(tool, mount, path);
 	lockpath_why(mount, advice, why, sizeof(why));
+	if (err == EINVAL)
+		code = is_nameable(mount, path) ? EXIT_REFUSED : EXIT_USAGE;
 	if (strncmp(why, path, plain) == 0 && why[plain] == ' ')
 		return tool_fail(tool, code, "%s", why);
 	return tool_fail(tool, code, "%s: %s", path, why[0] != '\0' ? why : strerror(err));

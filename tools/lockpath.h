@@ -12,6 +12,12 @@
  */
 int lockpath_take(const struct tool *tool, const struct mount *mount, const char *text, char out[ATLOCK_PATH_MAX]);
 
+/*
+ * The same for a path that locks may be below: "" for all, and no slash at its end. EXIT_USAGE once it has said that it is
+ * outside the mount or in none of the trees.
+ */
+int lockpath_prefix(const struct tool *tool, const struct mount *mount, const char *text, char out[ATLOCK_PATH_MAX]);
+
 /* The same, and takes ids too: the lock that has it now. EXIT_REFUSED if none has. */
 int lockpath_find(const struct tool *tool, const struct mount *mount, const char *text, char out[ATLOCK_PATH_MAX]);
 
@@ -28,16 +34,17 @@ int lockpath_mine(const struct mount *mount, const char *path);
 int lockpath_write(const struct mount *mount, const char *path, const char *text);
 
 /*
- * Gives back the caller's own, and never another's, even for administrators. And releases one whoever holds it, under the
- * name `who` of its holder where that can be said: a lock that has passed to somebody else meanwhile then stays. 0 or a
- * negative errno.
+ * Gives back what is the caller's own, even for administrators. And releases one whoever holds it, if that is still `who`:
+ * -ENOENT if it is not, and the lock stays. A holder with a name is compared in the same step (by root, or by the holder's
+ * user); a session, process or open file just before, so that a lock that passes on in that very instant goes too where
+ * the caller is an administrator. 0 or a negative errno.
  */
 int lockpath_release(const struct mount *mount, const char *path);
 int lockpath_force(const struct mount *mount, const char *path, const char *who);
 
 /* What is to be done to locks, and what to do instead of it where another holds one. */
 struct lockpath_act {
-	int (*fn)(void *arg, const char *path); /* 0 or a negative errno */
+	int (*fn)(void *arg, const char *path); /* 0, a negative errno, or an exit code once it has said why */
 	void *arg;
 	const char *advice; /* or NULL: as the file system says */
 };

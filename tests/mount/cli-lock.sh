@@ -55,7 +55,7 @@ expect_status 0 atlock renew custom/x
 [ "$(field "$MNT/custom/x" expires_at)" \> "$before" ] || fail "not renewed"
 expect_status 0 atlock renew --add 5m custom/x
 expect_equal "$(field "$MNT/custom/x" ttl)" 15m
-expect_status 64 atlock renew --ttl 3h custom/x
+expect_status 1 atlock renew --ttl 3h custom/x
 grep -q max_ttl "$T/err" || fail "$(cat "$T/err")"
 expect_status 1 atlock renew global/plan
 expect_status 1 atlock renew custom/nothing
@@ -101,6 +101,32 @@ session_start a
 expect_ok session a touch "$MNT/$lock"
 expect_status 0 atlock force-unlock "$(field "$MNT/$lock" id)"
 [ ! -e "$MNT/$lock" ] || fail "still held"
+
+expect_ok touch "$MNT/custom/p@pid:$$"
+expect_status 0 in_session "$ATLOCK" force-unlock -m "$MNT" custom/p
+expect_ok flock -o "$MNT/custom/p" setsid -w "$ATLOCK" force-unlock -m "$MNT" custom/p >"$T/out"
+grep -q '^released custom/p, which root@flock:' "$T/out" || fail "$(cat "$T/out")"
+
+# force-unlock compares: what passes on between two names is released under the one that is told, or stays.
+cat >"$T/pass" <<'END'
+while [ ! -e "$T/stop" ]; do
+	echo who=two >>"$MNT/global/passed@one"
+	echo who=one >>"$MNT/global/passed@two"
+done
+END
+export MNT T
+bash "$T/pass" 2>/dev/null &
+passer=$!
+for _ in $(seq 100); do
+	while ! "$ATLOCK" force-unlock -m "$MNT" global/passed >>"$T/told" 2>"$T/err"; do
+		grep -q 'does not hold it any more\|nobody holds it' "$T/err" || fail "$(cat "$T/err")"
+	done
+done
+touch "$T/stop"
+wait $passer || true
+"$ATLOCK" audit show -m "$MNT" --lock global/passed --type forced --json >"$T/forced"
+"$ATLOCK" audit show -m "$MNT" --lock global/passed --type released --json >>"$T/forced"
+expect_equal "$(jq -r '.seq, .who' "$T/forced" | paste - - | sort -n | cut -f2)" "$(sed 's/.*root@\([a-z]*\) had.*/\1/' "$T/told")"
 
 # wait: takes it; --free does not.
 expect_ok touch "$MNT/custom/x@other"

@@ -40,6 +40,21 @@ expect_status 64 atlock ls --pull x
 expect_status 64 atlock ls --older-than x
 expect_status 64 atlock ls a b
 
+# A path where no lock can be is an error; one from inside the mount is meant from there.
+expect_status 64 atlock ls /tmp
+grep -qF "/tmp is not in $MNT" "$T/err" || fail "$(cat "$T/err")"
+expect_status 64 atlock ls "${MNT}2/repos"
+expect_status 64 atlock ls nosuchtree
+grep -qF "name a path in repos/, custom/, global/ or shared/ of $MNT" "$T/err" || fail "$(cat "$T/err")"
+expect_status 64 atlock top --batch -n 1 nosuchtree
+expect_equal "$(locks "$MNT")" "$(locks)"
+expect_equal "$(locks repos//acme//web/)" 'repos/acme/web/-/-/default '
+expect_equal "$(locks shared)" ''
+expect_equal "$(cd "$MNT" && locks .)" "$(locks)"
+expect_equal "$(cd "$MNT/custom" && locks .)" 'custom/db/backup '
+expect_equal "$(cd "$MNT/custom" && locks db)" 'custom/db/backup '
+expect_equal "$(cd "$MNT/custom" && locks global)" 'global/plan '
+
 # Lines of seven cells, whatever is in them; JSON as in locks.jsonl.
 expect_status 0 atlock ls
 expect_equal "$(awk -F'\t' '{ print NF }' "$T/out" | sort -u)" 7
@@ -113,5 +128,6 @@ expect_equal "$(wc -l <"$T/out")" 2
 expect_status 0 "$ATLOCK" graph --store "$STORE"
 expect_equal "$(head -n 1 "$T/out")" atlt1@night
 cksum "$STORE/data.mdb" "$STORE"/*.log | cmp - "$T/before" || fail "reading changed the store"
+expect_status 64 "$ATLOCK" ls --store "$STORE" nosuchtree
 expect_status 66 "$ATLOCK" ls --store "$T/nowhere"
 [ ! -e "$T/nowhere" ] || fail "made a store"
