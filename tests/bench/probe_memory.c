@@ -54,11 +54,23 @@ static unsigned long waiters_of(const char *lock)
 	return line == NULL ? 0 : strtoul(line + strlen("\nwaiters="), NULL, 10);
 }
 
+/* Ends with what the first of them said, if any did. */
+static void waiters_complain(unsigned long waiting, const char *log)
+{
+	char text[256] = "";
+	int fd = open(log, O_RDONLY | O_CLOEXEC);
+	ssize_t len = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
+
+	text[len < 0 ? 0 : strcspn(text, "\n")] = '\0';
+	errx(1, "only %lu of %u wait%s%s", waiting, run.scale->parked, *text == '\0' ? "" : "; waiter ", text);
+}
+
 void probe_parked(const struct probe *probe, double *out)
 {
 	char program[PATH_MAX];
 	char wait[PATH_MAX];
 	char lock[PATH_MAX];
+	char log[PATH_MAX];
 	char count[16];
 	char *argv[] = { program, wait, lock, count, NULL };
 	double until = procs_clock() + PATIENCE;
@@ -72,10 +84,11 @@ void probe_parked(const struct probe *probe, double *out)
 	(void)snprintf(count, sizeof(count), "%u", run.scale->parked);
 	lock_take(mount_path(probe->place, "parked@holder"));
 	before = mount_anon(probe->place);
-	waiters = program_start(argv, "/dev/null");
+	(void)snprintf(log, sizeof(log), "%s/waiters.log", run.dir);
+	waiters = program_start(argv, log);
 	while (waiters_of(lock) < run.scale->parked) {
 		if (procs_clock() > until || waitpid(waiters, NULL, WNOHANG) != 0)
-			errx(1, "only %lu of %u wait", waiters_of(lock), run.scale->parked);
+			waiters_complain(waiters_of(lock), log);
 		usleep(20000);
 	}
 	*out = (mount_anon(probe->place) - before) / run.scale->parked;
