@@ -7,9 +7,13 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "bench.h"
+
+#define CLEAR_TRIES 300 /* half a minute */
+#define CLEAR_PAUSE_NS 100000000
 
 void bench_path(const struct bench_place *place, const char *front, unsigned int number, const char *who,
 		char out[BENCH_PATH])
@@ -115,6 +119,19 @@ int bench_place_make(struct bench_place *place)
 
 /* --- The janitor --- */
 
+/* What a process that was killed waited for may be granted to it, and given back a moment later. */
+static bool place_clear_patiently(const struct bench_place *place)
+{
+	const struct timespec pause = { .tv_nsec = CLEAR_PAUSE_NS };
+
+	for (unsigned int i = 0; i < CLEAR_TRIES; i++) {
+		if (place_clear(place))
+			return true;
+		nanosleep(&pause, NULL);
+	}
+	return false;
+}
+
 static void janitor_run(const struct bench_place *place, int alive)
 {
 	static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE };
@@ -124,7 +141,7 @@ static void janitor_run(const struct bench_place *place, int alive)
 		signal(signals[i], SIG_IGN);
 	while (read(alive, &byte, 1) < 0 && errno == EINTR)
 		;
-	_exit(place_clear(place) ? 0 : 1);
+	_exit(place_clear_patiently(place) ? 0 : 1);
 }
 
 struct bench_place *bench_place_open(const struct tool *tool, const struct mount *mount, unsigned int jobs)
