@@ -51,7 +51,7 @@ static size_t key_make(const struct tree *tree, unsigned int i, char *out)
 	size_t len = 8 + (i * 2654435761U >> 8) % (tree->kind->key_max - 7);
 
 	memset(out, 'k', len);
-	(void)snprintf(out, 9, "%08u", i);
+	(void)snprintf(out, 9, "%08u", i % 100000000U);
 	out[8] = 'k';
 	return len < 9 ? 9 : len;
 }
