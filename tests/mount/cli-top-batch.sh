@@ -77,4 +77,4 @@ wait $endless || status=$?
 expect_equal "$status,$(cat "$T/said")" "69,atlock top: $MNT: the daemon is dead"
 fusermount3 -uz "$MNT"
 
-! ldd "$ATLOCKFS_BUILD/atlockfs" | grep -q curses || fail "the daemon has ncurses"
+! ldd "$ATLOCKFS_BUILD/atlockfs" | grep curses >/dev/null || fail "the daemon has ncurses"

@@ -21,7 +21,7 @@ see 'ok  5 held  0 waiting$'
 see '^/s [0-9.]+ gra [0-9.]+ rel [0-9.]+ ref [0-9.]+ exp$'
 see $'custom/\u00fcml\u00e4ut +\u30ed\u30c3\u30af '
 expect_equal "$(screen | wc -L)" 40
-! in_tmux capture-pane -t main -p -e | grep -qE $'\033\\[([0-9;]*;)?[34][0-7]' || fail "colours in spite of NO_COLOR"
+! in_tmux capture-pane -t main -p -e | grep -E $'\033\\[([0-9;]*;)?[34][0-7]' >/dev/null || fail "colours in spite of NO_COLOR"
 
 # Wider, lower, and much too small; it follows and draws anew.
 screen_resize 150 12
@@ -52,7 +52,7 @@ run_there clear
 # Colours.
 run_there '"$ATLOCK" top -m "$MNT" -d 0.2'
 see '  ok  4 held'
-in_tmux capture-pane -t main -p -e | grep -qE $'\033\\[([0-9;]*;)?32' || fail "no colours"
+in_tmux capture-pane -t main -p -e | grep -E $'\033\\[([0-9;]*;)?32' >/dev/null || fail "no colours"
 
 # ^Z gives the terminal to the shell, fg takes it again.
 press C-z

@@ -146,7 +146,7 @@ see '^custom/c +1 +high +w1 +root'
 see '^custom/c +2 +normal +w2 +root'
 press End +
 see 'root@w2 waits for custom/c with priority high'
-wait_until 'ls "$MNT/queue/custom/c" | grep -q "^000002-high-.*@w2$"' 30
+wait_until 'ls "$MNT/queue/custom/c" | grep "^000002-high-.*@w2$" >/dev/null' 30
 press +
 see 'custom/c +1 +critical +w2'
 see_chosen w2 4
