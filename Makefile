@@ -301,8 +301,11 @@ SIM_STEPS_thread := 5000
 MOUNT_ENV_address := TIME_FACTOR=3 ROUNDS=100
 MOUNT_ENV_thread := TIME_FACTOR=5 ROUNDS=50
 
+# Slow under ThreadSanitizer, and each has but one thread: only `make SAN=thread check` runs them with it.
+ALONE_thread := $(if $(SAN),,$(patsubst %,tests/unit/test_%.c,bolt foreign lmdb_pages))
+
 # The commands of one flavour of the tests: its output directory, the simulation's steps.
-unit_commands = $(foreach t,$(UNIT),'$(strip $(call runner,$(1)) $(patsubst tests/unit/%.c,$(1)/unit/%,$(t)))')
+unit_commands = $(foreach t,$(filter-out $(ALONE_$(notdir $(1))),$(UNIT)),'$(strip $(call runner,$(1)) $(patsubst tests/unit/%.c,$(1)/unit/%,$(t)))')
 sim_command = $(if $(SIM),'$(strip $(call runner,$(1)) $(1)/sim $(SEED) $(2))')
 mount_command = $(if $(FS),'$(strip $(call runner,$(1)) env ATLOCKFS_BUILD=$(1) $(MOUNT_ENV_$(notdir $(1))) tests/mount/run)')
 crash_command = '$(strip $(call runner,$(1)) $(1)/crash $(SEED))'
