@@ -124,6 +124,31 @@ static int64_t lease_until(struct call *call, const struct timespec *at)
 }
 
 /*
+ * The second step of touch(1): the thread that took the lock a moment ago sets its times to now, by the open file, which the
+ * kernel does not tell. Its lease has just begun. To renew it would be another commit, which the caller waits for, and an
+ * event, for nothing: a moment is less than a second, and than a hundredth of the lease. Another process means to renew, and
+ * so does whoever changed the lock since: both count from now.
+ */
+static bool set_is_new(struct call *call, const struct atlock_request *req)
+{
+	struct atlock_view view = { 0 };
+	bool is_new;
+
+	/* Whoever does not hold it is told so by what comes next. */
+	if (atlock_holds(call->al, req->name, req->caller, &view, NULL) != 0)
+		return false;
+	is_new = view.state == ATLOCK_ACQUIRED && view.version == 1 && view.pid > 0 && view.pid == req->caller->pid &&
+		 (req->token == 0 || view.token == req->token);
+	if (is_new) {
+		int64_t moment = view.ttl / 100 < ATLOCK_SECOND ? view.ttl / 100 : ATLOCK_SECOND;
+
+		is_new = atlock_now(call->al) - view.acquired_at < moment;
+	}
+	atlock_view_clear(&view);
+	return is_new;
+}
+
+/*
  * Now renews the lease; a time to come is when it ends. Any other time would be a lie about the past. touch(1) comes here too
  * when its open was refused, and prints the error of that: the reason for it is the one to keep.
  */
@@ -142,6 +167,8 @@ static int set_times(struct call *call, struct atlock_request req, const struct 
 						 call, -EINVAL, ATLOCK_INVALID_REQUEST,
 						 "a lock's time is set to now (renew) or to the end of its lease, not to the past");
 		}
+	} else if (set_is_new(call, &req)) {
+		return 0;
 	}
 	/* A lease that gets longer makes nothing untrue that the kernel was told. */
 	cache_quiet(req.ttl == 0 && req.name->who[0] == '\0' ? req.name : NULL);

@@ -5,7 +5,7 @@
 mount_fs -o sync=off
 
 log=$MNT/events/live
-n=${ROUNDS:-3400} # locks, three events each
+n=${ROUNDS:-5100} # locks, two events each
 stdbuf -oL tail -n +1 -f -s 0.1 "$log" >"$T/f" 2>/dev/null &
 f=$!
 stdbuf -oL tail -n +1 -F -s 0.1 "$log" >"$T/F" 2>/dev/null &
@@ -24,7 +24,7 @@ wait "$reader"
 expect_equal "$(cat "$T/reader")" ''
 expect_ok touch "$MNT/custom/last"
 total=$(wc -l <"$log")
-[ "$total" -gt $((3 * n)) ] || fail "only $total events"
+[ "$total" -gt $((2 * n)) ] || fail "only $total events"
 for follower in f F; do
 	wait_until "[ \"\$(wc -l <'$T/$follower')\" -ge $total ]" 20
 	expect_ok cmp "$T/$follower" "$log"

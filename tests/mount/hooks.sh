@@ -5,6 +5,7 @@ mount_fs -o on_event="cat >>$T/events; ls -l /proc/self/fd >>$T/descriptors"
 
 metric() { awk -v name="atlockfs_$1" '$1 == name { print $2 }' "$MNT/metrics/atlockfs.prom"; }
 expect_ok touch "$MNT/custom/a@x"
+expect_ok touch -c -d '+1 hour' "$MNT/custom/a@x"
 expect_ok rm "$MNT/custom/a@x"
 wait_until '[ "$(metric "hook_runs_total{result=\"ok\"}")" = 4 ]'
 expect_equal "$(jq -r .type "$T/events" | sort | tr '\n' ' ')" 'acquired opened released renewed '
