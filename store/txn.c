@@ -111,28 +111,45 @@ bool txn_touches(const struct store_txn *txn, struct slice prefix)
 	return i < txn->writes.count && slice_begins(txn->writes.list[i]->key, prefix);
 }
 
-/* Puts a write of `key` at index `at`. Its value is a removal until the caller sets it. */
-static struct txn_write *set_insert(struct store_txn *txn, size_t at, struct slice key)
+static bool set_reserve(struct store_txn *txn)
+{
+	size_t capacity = txn->capacity == 0 ? WRITES_MIN : txn->capacity * 2;
+	struct txn_write **list = reallocarray(txn->writes.list, capacity, sizeof(struct txn_write *));
+
+	if (list == NULL)
+		return false;
+	txn->writes.list = list;
+	txn->capacity = capacity;
+	return true;
+}
+
+/*
+ * Puts a write of `key` at index `at`; a value without data removes the key. Both are put right behind the write: whoever
+ * finds it has them in the cache.
+ */
+static bool set_insert(struct store_txn *txn, size_t at, struct slice key, struct slice value)
 {
 	struct writes *writes = &txn->writes;
 
-	if (writes->count == txn->capacity) {
-		size_t capacity = txn->capacity == 0 ? WRITES_MIN : txn->capacity * 2;
-		struct txn_write **list = reallocarray(writes->list, capacity, sizeof(struct txn_write *));
-
-		if (list == NULL)
-			return NULL;
-		writes->list = list;
-		txn->capacity = capacity;
-	}
-	struct txn_write *write = arena_take(txn->arena, sizeof(*write));
-	if (write == NULL || !arena_copy(txn->arena, key, &write->key))
-		return NULL;
+	if (writes->count == txn->capacity && !set_reserve(txn))
+		return false;
+	struct txn_write *write = arena_take(txn->arena, sizeof(*write) + key.len + value.len + 1);
+	if (write == NULL)
+		return false;
+	unsigned char *bytes = (unsigned char *)(write + 1);
+	memcpy(bytes, key.data, key.len);
+	write->key = (struct slice){ .data = bytes, .len = key.len };
 	write->value = (struct slice){ .data = NULL, .len = 0 };
-	memmove(writes->list + at + 1, writes->list + at, (writes->count - at) * sizeof(struct txn_write *));
+	if (value.data != NULL) {
+		bytes += key.len;
+		memcpy(bytes, value.data, value.len);
+		write->value = (struct slice){ .data = bytes, .len = value.len };
+	}
+	if (at < writes->count)
+		memmove(writes->list + at + 1, writes->list + at, (writes->count - at) * sizeof(struct txn_write *));
 	writes->list[at] = write;
 	writes->count++;
-	return write;
+	return true;
 }
 
 /* Remembers the first error, so that a function that overlooks one commits nothing. */
@@ -141,6 +158,14 @@ static int txn_check(struct store_txn *txn, int rc)
 	if (rc < 0 && txn->error == 0)
 		txn->error = rc;
 	return rc;
+}
+
+/* What the engine has, past the write set. */
+static int read_below(struct store_txn *txn, struct slice key, struct slice *value)
+{
+	if (key.len == 0 || key.len > STORE_KEY_MAX)
+		return 1;
+	return txn_check(txn, txn->engine->get(txn->view, key, value));
 }
 
 int store_get(struct store_txn *txn, struct slice key, struct slice *value)
@@ -152,9 +177,7 @@ int store_get(struct store_txn *txn, struct slice key, struct slice *value)
 		*value = txn->writes.list[i]->value;
 		return value->data == NULL;
 	}
-	if (key.len == 0 || key.len > STORE_KEY_MAX)
-		return 1;
-	return txn_check(txn, txn->engine->get(txn->view, key, value));
+	return read_below(txn, key, value);
 }
 
 int store_put(struct store_txn *txn, struct slice key, struct slice value)
@@ -168,34 +191,32 @@ int store_put(struct store_txn *txn, struct slice key, struct slice value)
 	if (value.len > STORE_VALUE_MAX)
 		return -E2BIG;
 
+	if (value.data == NULL)
+		value.data = ""; /* one of no length: only a removal has none */
 	size_t i = writes_find(&txn->writes, key, &same);
-	struct slice copy;
-	if (!arena_copy(txn->arena, value, &copy))
-		return txn_check(txn, -ENOMEM);
-	struct txn_write *write = same ? txn->writes.list[i] : set_insert(txn, i, key);
-	if (write == NULL)
-		return txn_check(txn, -ENOMEM);
-	write->value = copy;
-	return 0;
+	bool done = same ? arena_copy(txn->arena, value, &txn->writes.list[i]->value) : set_insert(txn, i, key, value);
+	return done ? 0 : txn_check(txn, -ENOMEM);
 }
 
 int store_del(struct store_txn *txn, struct slice key)
 {
-	struct slice value;
+	static const struct slice none = { .data = NULL, .len = 0 };
 	bool same;
 
 	if (txn->readonly)
 		return -EROFS;
-	int rc = store_get(txn, key, &value);
-	if (rc != 0)
-		return rc;
-
 	size_t i = writes_find(&txn->writes, key, &same);
-	struct txn_write *write = same ? txn->writes.list[i] : set_insert(txn, i, key);
-	if (write == NULL)
-		return txn_check(txn, -ENOMEM);
-	write->value = (struct slice){ .data = NULL, .len = 0 };
-	return 0;
+	if (same) {
+		bool gone = txn->writes.list[i]->value.data == NULL;
+
+		txn->writes.list[i]->value = none;
+		return gone;
+	}
+	struct slice value;
+	int rc = read_below(txn, key, &value);
+	if (rc == 0 && !set_insert(txn, i, key, none))
+		rc = txn_check(txn, -ENOMEM);
+	return rc;
 }
 
 int store_next(struct store_txn *txn, struct slice from, struct slice prefix, struct slice *key, struct slice *value)
