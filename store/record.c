@@ -150,28 +150,31 @@ static const uint8_t widths[] = {
 };
 
 #define SHORT_MAX 10 /* bytes of the longest short number */
+#define CRC_BYTES 4
 
 /* Writes eight bytes, of which the first `width` of the field stay: what follows is written over the others. */
-static void little_put(unsigned char *out, uint64_t value)
+static inline void little_put(unsigned char *out, uint64_t value)
 {
 	uint64_t little = htole64(value);
 
 	memcpy(out, &little, sizeof(little));
 }
 
-/* Of `len` bytes, which are no fewer than `width`. */
-static uint64_t little_get(const unsigned char *in, size_t width, size_t len)
+static inline uint64_t little_get(const unsigned char *in, size_t width)
 {
 	uint64_t little = 0;
 
-	if (width == 0)
-		return 0;
-	memcpy(&little, in, len < sizeof(little) ? width : sizeof(little));
-	return le64toh(little) & UINT64_MAX >> (64 - 8 * width);
+	switch (width) {
+	case 1: return *in;
+	case 2: memcpy(&little, in, 2); break;
+	case 4: memcpy(&little, in, 4); break;
+	default: memcpy(&little, in, sizeof(little));
+	}
+	return le64toh(little);
 }
 
 /* A field's number in memory has the width it has in the record. */
-static uint64_t number_load(const void *at, size_t width)
+static inline uint64_t number_load(const void *at, size_t width)
 {
 	uint64_t value = 0;
 
@@ -191,7 +194,7 @@ static uint64_t number_load(const void *at, size_t width)
 	}
 }
 
-static void number_store(void *at, uint64_t value, size_t width)
+static inline void number_store(void *at, uint64_t value, size_t width)
 {
 	uint8_t v8 = (uint8_t)value;
 	uint16_t v16 = (uint16_t)value;
@@ -233,41 +236,144 @@ static size_t short_get(const unsigned char *in, size_t len, uint64_t *out)
 	return 0;
 }
 
+#define INLINE static inline __attribute__((always_inline))
+
+/* Appends a field at `out + at`: where it ends, or 0 if it does not fit. */
+INLINE size_t field_put(const struct field *field, const void *record, unsigned char *out, size_t at)
+{
+	const unsigned char *from = (const unsigned char *)record + field->offset;
+	size_t width = widths[field->type];
+	struct slice text = { NULL, 0 };
+
+	if (field->type >= FIELD_STRING) {
+		memcpy(&text, from, sizeof(text));
+		if (text.len >> (8 * width) != 0)
+			return 0;
+	}
+	if (at + SHORT_MAX + text.len + CRC_BYTES > RECORD_MAX)
+		return 0;
+	if (field->type == FIELD_SHORT)
+		return at + short_put(out + at, number_load(from, sizeof(uint64_t)));
+	if (field->type < FIELD_STRING) {
+		little_put(out + at, number_load(from, width));
+		return at + width;
+	}
+	little_put(out + at, text.len);
+	at += width;
+	if (text.len > 0)
+		memcpy(out + at, text.data, text.len);
+	return at + text.len;
+}
+
+/* Takes the field at `in + at`, before `end`: where it ends, or 0 if it is none. */
+INLINE size_t field_get(const struct field *field, const unsigned char *in, size_t at, size_t end, void *record)
+{
+	unsigned char *to = (unsigned char *)record + field->offset;
+	size_t width = widths[field->type];
+	struct slice text;
+	uint64_t number;
+
+	if (field->type == FIELD_SHORT) {
+		width = short_get(in + at, end - at, &number);
+		if (width > 0)
+			number_store(to, number, sizeof(number));
+		return width > 0 ? at + width : 0;
+	}
+	if (end - at < width)
+		return 0;
+	number = little_get(in + at, width);
+	at += width;
+	if (field->type < FIELD_STRING) {
+		number_store(to, number, width);
+		return at;
+	}
+	if (end - at < number)
+		return 0;
+	text = (struct slice){ in + at, (size_t)number };
+	memcpy(to, &text, sizeof(text));
+	return at + text.len;
+}
+
+static size_t fields_put(const struct layout *layout, const void *record, unsigned char *out, size_t at)
+{
+	for (size_t i = 0; i < layout->count && at > 0; i++)
+		at = field_put(&layout->fields[i], record, out, at);
+	return at;
+}
+
+static size_t fields_get(const struct layout *layout, const unsigned char *in, size_t at, size_t end, void *record)
+{
+	for (size_t i = 0; i < layout->count && at > 0; i++)
+		if (layout->fields[i].since <= in[1])
+			at = field_get(&layout->fields[i], in, at, end, record);
+	return at;
+}
+
+/*
+ * The same for a layout that the compiler knows: it writes each field out by itself. Worth it for what every acquire and
+ * release has, in the version that is current.
+ */
+INLINE size_t known_put(const struct field *fields, size_t count, const void *record, unsigned char *out, size_t at)
+{
+#pragma GCC unroll 32
+	for (size_t i = 0; i < count; i++) {
+		at = field_put(&fields[i], record, out, at);
+		if (at == 0)
+			return 0;
+	}
+	return at;
+}
+
+INLINE size_t known_get(const struct field *fields, size_t count, const unsigned char *in, size_t at, size_t end,
+			void *record)
+{
+#pragma GCC unroll 32
+	for (size_t i = 0; i < count; i++) {
+		at = field_get(&fields[i], in, at, end, record);
+		if (at == 0)
+			return 0;
+	}
+	return at;
+}
+
+#define KNOWN(name) name##_fields, sizeof(name##_fields) / sizeof(name##_fields[0])
+
+static size_t record_put(enum record_kind kind, const void *record, unsigned char *out, size_t at)
+{
+	switch (kind) {
+	case RECORD_COUNTER: return known_put(KNOWN(counter), record, out, at);
+	case RECORD_TAIL: return known_put(KNOWN(tail), record, out, at);
+	case RECORD_LOCK: return known_put(KNOWN(lock), record, out, at);
+	case RECORD_DIR: return known_put(KNOWN(dir), record, out, at);
+	case RECORD_EVENT: return known_put(KNOWN(event), record, out, at);
+	case RECORD_RELEASED: return known_put(KNOWN(released), record, out, at);
+	default: return fields_put(&layouts[kind], record, out, at);
+	}
+}
+
+static size_t record_get(enum record_kind kind, const unsigned char *in, size_t at, size_t end, void *record)
+{
+	if (in[1] != layouts[kind].version)
+		return fields_get(&layouts[kind], in, at, end, record);
+	switch (kind) {
+	case RECORD_COUNTER: return known_get(KNOWN(counter), in, at, end, record);
+	case RECORD_TAIL: return known_get(KNOWN(tail), in, at, end, record);
+	case RECORD_LOCK: return known_get(KNOWN(lock), in, at, end, record);
+	case RECORD_DIR: return known_get(KNOWN(dir), in, at, end, record);
+	default: return fields_get(&layouts[kind], in, at, end, record);
+	}
+}
+
 int record_encode(enum record_kind kind, const void *record, unsigned char out[RECORD_MAX])
 {
-	const struct layout *layout = &layouts[kind];
-	size_t at = 2;
 	uint32_t crc;
-	size_t i;
+	size_t at;
 
 	out[0] = (unsigned char)kind;
-	out[1] = layout->version;
-	for (i = 0; i < layout->count; i++) {
-		const struct field *field = &layout->fields[i];
-		const unsigned char *from = (const unsigned char *)record + field->offset;
-		size_t width = widths[field->type];
-		struct slice text = { NULL, 0 };
-		uint64_t number;
-
-		if (field->type >= FIELD_STRING) {
-			memcpy(&text, from, sizeof(text));
-			number = text.len;
-			if (number >> (8 * width) != 0)
-				return -EMSGSIZE;
-		} else {
-			number = number_load(from, width);
-		}
-		if (at + SHORT_MAX + text.len + 4 > RECORD_MAX)
-			return -EMSGSIZE;
-		if (field->type == FIELD_SHORT)
-			width = short_put(out + at, number);
-		else
-			little_put(out + at, number);
-		at += width;
-		if (text.len > 0)
-			memcpy(out + at, text.data, text.len);
-		at += text.len;
-	}
+	out[1] = layouts[kind].version;
+	at = record_put(kind, record, out, 2);
+	if (at == 0)
+		return -EMSGSIZE;
 	crc = htole32(crc32c(out, at));
 	memcpy(out + at, &crc, sizeof(crc));
 	return (int)(at + sizeof(crc));
@@ -277,42 +383,15 @@ int record_decode(enum record_kind kind, struct slice value, void *record)
 {
 	const struct layout *layout = &layouts[kind];
 	const unsigned char *in = value.data;
-	size_t at = 2;
 	size_t end;
-	size_t i;
 
 	memset(record, 0, layout->size);
-	if (value.len < 6 || value.len > RECORD_MAX)
+	if (value.len < 2 + CRC_BYTES || value.len > RECORD_MAX)
 		return -EBADMSG;
-	end = value.len - 4;
-	if (in[0] != (unsigned char)kind || crc32c(in, end) != little_get(in + end, 4, 4))
+	end = value.len - CRC_BYTES;
+	if (in[0] != (unsigned char)kind || crc32c(in, end) != little_get(in + end, CRC_BYTES))
 		return -EBADMSG;
 	if (in[1] > layout->version)
 		return -EPROTONOSUPPORT;
-	for (i = 0; i < layout->count; i++) {
-		const struct field *field = &layout->fields[i];
-		unsigned char *to = (unsigned char *)record + field->offset;
-		size_t width = widths[field->type];
-		uint64_t number;
-
-		if (field->since > in[1])
-			continue;
-		if (end - at < width)
-			return -EBADMSG;
-		number = little_get(in + at, width, value.len - at);
-		if (field->type == FIELD_SHORT && (width = short_get(in + at, end - at, &number)) == 0)
-			return -EBADMSG;
-		at += width;
-		if (field->type >= FIELD_STRING) {
-			struct slice text = { in + at, (size_t)number };
-
-			if (end - at < number)
-				return -EBADMSG;
-			memcpy(to, &text, sizeof(text));
-			at += text.len;
-		} else {
-			number_store(to, number, field->type == FIELD_SHORT ? sizeof(number) : width);
-		}
-	}
-	return at == end ? 0 : -EBADMSG;
+	return record_get(kind, in, 2, end, record) == end ? 0 : -EBADMSG;
 }
