@@ -33,9 +33,22 @@ __attribute__((target("sse4.2"))) static uint32_t crc_instruction(const unsigned
 		memcpy(&word, data, sizeof(word));
 		crc = __builtin_ia32_crc32di(crc, word);
 	}
-	for (; len > 0; data++, len--)
-		crc = __builtin_ia32_crc32qi((uint32_t)crc, *data);
-	return (uint32_t)crc;
+	uint32_t last = (uint32_t)crc;
+	if (len & 4) {
+		uint32_t half;
+
+		memcpy(&half, data, sizeof(half));
+		last = __builtin_ia32_crc32si(last, half);
+		data += sizeof(half);
+	}
+	if (len & 2) {
+		uint16_t quarter;
+
+		memcpy(&quarter, data, sizeof(quarter));
+		last = __builtin_ia32_crc32hi(last, quarter);
+		data += sizeof(quarter);
+	}
+	return len & 1 ? __builtin_ia32_crc32qi(last, *data) : last;
 }
 #endif
 

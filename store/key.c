@@ -4,7 +4,7 @@
 #include <endian.h>
 #include <string.h>
 
-static void key_bytes(struct record_key *key, const void *data, size_t len)
+static inline void key_bytes(struct record_key *key, const void *data, size_t len)
 {
 	size_t room = sizeof(key->data) - key->len;
 
@@ -16,27 +16,34 @@ static void key_bytes(struct record_key *key, const void *data, size_t len)
 	key->len += len;
 }
 
-static void key_byte(struct record_key *key, unsigned char byte)
+static inline void key_byte(struct record_key *key, unsigned char byte)
 {
-	key_bytes(key, &byte, 1);
+	if (key->len < sizeof(key->data))
+		key->data[key->len++] = byte;
 }
 
-static void key_big(struct record_key *key, uint64_t value, size_t width)
+static inline void key_big(struct record_key *key, uint64_t value, size_t width)
 {
 	uint64_t big = htobe64(value << (64 - 8 * width));
 
-	key_bytes(key, &big, width);
+	/* What is written too much is no part of the key. */
+	if (sizeof(key->data) - key->len < sizeof(big)) {
+		key_bytes(key, &big, width);
+	} else {
+		memcpy(key->data + key->len, &big, sizeof(big));
+		key->len += width;
+	}
 }
 
 /* A table's letter, and what comes first in it. */
-static void key_start(struct record_key *key, enum record_table table, struct slice first)
+static inline void key_start(struct record_key *key, enum record_table table, struct slice first)
 {
 	key->len = 1;
 	key->data[0] = (unsigned char)table;
 	key_bytes(key, first.data, first.len);
 }
 
-static void key_start_number(struct record_key *key, enum record_table table, uint64_t number, size_t width)
+static inline void key_start_number(struct record_key *key, enum record_table table, uint64_t number, size_t width)
 {
 	key_start(key, table, (struct slice){ NULL, 0 });
 	key_big(key, number, width);
@@ -58,9 +65,10 @@ struct record_key record_key_meta(const char *name)
 
 struct record_key record_key_tail(uint16_t chain)
 {
+	static const char tail[] = "tail";
 	struct record_key key;
 
-	key_start(&key, TABLE_META, slice_of("tail"));
+	key_start(&key, TABLE_META, (struct slice){ tail, sizeof(tail) - 1 });
 	key_big(&key, chain, 2);
 	return key;
 }
@@ -101,7 +109,7 @@ struct record_key record_key_ticket(struct slice lock, uint8_t rank, uint64_t ti
 	return key;
 }
 
-static void key_holder(struct record_key *key, enum record_table table, struct slice owner, struct slice who)
+static inline void key_holder(struct record_key *key, enum record_table table, struct slice owner, struct slice who)
 {
 	key_start(key, table, owner);
 	key_byte(key, 0);
@@ -210,7 +218,7 @@ struct record_key record_key_reference(struct slice url, uint8_t type, struct sl
 }
 
 /* Two names, of which the first has no NUL. */
-static void key_pair(struct record_key *key, enum record_table table, struct slice first, struct slice second)
+static inline void key_pair(struct record_key *key, enum record_table table, struct slice first, struct slice second)
 {
 	key_start(key, table, first);
 	key_byte(key, 0);
