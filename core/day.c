@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "decimal.h"
+
 #define MS_NS 1000000
 
 uint32_t day_of(int64_t wall)
@@ -9,14 +11,6 @@ uint32_t day_of(int64_t wall)
 	int64_t day = wall / DAY_NS;
 
 	return wall < 0 ? 0 : day > DAY_MAX ? DAY_MAX : (uint32_t)day;
-}
-
-/* `width` digits, with zeros in front. */
-static char *digits(char *out, uint32_t value, size_t width)
-{
-	for (size_t i = width; i > 0; i--, value /= 10)
-		out[i - 1] = (char)('0' + value % 10);
-	return out + width;
 }
 
 static char *byte(char *out, char c)
@@ -39,9 +33,10 @@ char *day_print(uint32_t day, char *out)
 	uint32_t month = (5 * of_year + 2) / 153;
 	uint32_t of_month = of_year - (153 * month + 2) / 5;
 
-	out = digits(out, era * 400 + year + (month >= 10), 4);
-	out = digits(byte(out, '-'), month < 10 ? month + 3 : month - 9, 2);
-	return digits(byte(out, '-'), of_month + 1, 2);
+	year += era * 400 + (month >= 10);
+	out = decimal_pair(decimal_pair(out, year / 100), year % 100);
+	out = decimal_pair(byte(out, '-'), month < 10 ? month + 3 : month - 9);
+	return decimal_pair(byte(out, '-'), of_month + 1);
 }
 
 char *day_print_time(int64_t wall, char *out)
@@ -49,12 +44,15 @@ char *day_print_time(int64_t wall, char *out)
 	uint32_t day = day_of(wall);
 	int64_t in_day = wall < 0 ? 0 : wall - day * DAY_NS;
 	uint32_t ms = in_day >= DAY_NS ? (uint32_t)(DAY_NS / MS_NS) - 1 : (uint32_t)(in_day / MS_NS);
+	uint32_t s = ms / 1000;
 
+	ms %= 1000;
 	out = day_print(day, out);
-	out = digits(byte(out, 'T'), ms / 3600000, 2);
-	out = digits(byte(out, ':'), ms / 60000 % 60, 2);
-	out = digits(byte(out, ':'), ms / 1000 % 60, 2);
-	out = digits(byte(out, '.'), ms % 1000, 3);
+	out = decimal_pair(byte(out, 'T'), s / 3600);
+	out = decimal_pair(byte(out, ':'), s / 60 % 60);
+	out = decimal_pair(byte(out, ':'), s % 60);
+	out = decimal_pair(byte(out, '.'), ms / 10);
+	out = byte(out, (char)('0' + ms % 10));
 	return byte(out, 'Z');
 }
 

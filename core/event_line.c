@@ -1,5 +1,6 @@
 #include "event_line.h"
 
+#include <endian.h>
 #include <string.h>
 
 #include "atlock.h"
@@ -72,11 +73,28 @@ static char *put(char *out, const char *text, size_t len)
 /* A member's name with what comes before and after it. */
 #define KEY(out, name) put(out, ",\"" name "\":", sizeof(",\"" name "\":") - 1)
 
-static char *put_hex(char *out, const unsigned char *bytes, size_t len)
+/* Eight digits at once: each half of a byte gets a byte of its own, and those above nine go on with letters. */
+static char *put_hex32(char *out, uint32_t value)
 {
-	for (size_t i = 0; i < len; i++) {
-		*out++ = hex[bytes[i] >> 4];
-		*out++ = hex[bytes[i] & 15];
+	uint64_t v = value;
+	uint64_t letters;
+
+	v = (v | v << 16) & UINT64_C(0x0000ffff0000ffff);
+	v = (v | v << 8) & UINT64_C(0x00ff00ff00ff00ff);
+	v = (v | v << 4) & UINT64_C(0x0f0f0f0f0f0f0f0f);
+	letters = (v + UINT64_C(0x0606060606060606)) >> 4 & UINT64_C(0x0101010101010101);
+	v = htobe64(v + UINT64_C(0x3030303030303030) + letters * ('a' - '0' - 10));
+	memcpy(out, &v, sizeof(v));
+	return out + sizeof(v);
+}
+
+static char *put_hash(char *out, const unsigned char bytes[EVENT_HASH])
+{
+	uint32_t word;
+
+	for (size_t i = 0; i < EVENT_HASH; i += sizeof(word)) {
+		memcpy(&word, bytes + i, sizeof(word));
+		out = put_hex32(out, be32toh(word));
 	}
 	return out;
 }
@@ -105,12 +123,51 @@ static size_t put_odd(char **out, const unsigned char *text, size_t len)
 	return n;
 }
 
+#define EACH(byte) (UINT64_MAX / 255 * (byte)) /* eight of it */
+
+/* Whether all eight bytes are characters that stand for themselves. */
+static bool is_plain(uint64_t word)
+{
+	uint64_t quote = word ^ EACH('"');
+	uint64_t backslash = word ^ EACH('\\');
+	uint64_t rubout = word ^ EACH(0x7f);
+	/* Top bits stay 0 if no byte is below what is taken from it: only such a one borrows from the next. */
+	uint64_t odd = ((word - EACH(' ')) & ~word) | ((quote - EACH(1)) & ~quote) |
+		       ((backslash - EACH(1)) & ~backslash) | ((rubout - EACH(1)) & ~rubout) | word;
+
+	return (odd & EACH(0x80)) == 0;
+}
+
+/* Copies as many characters that stand for themselves as it can in words: returns how many. */
+static size_t put_plain(char *out, const unsigned char *text, size_t len)
+{
+	uint64_t word;
+	size_t i = 0;
+
+	if (len < sizeof(word))
+		return 0;
+	for (; i + sizeof(word) <= len; i += sizeof(word)) {
+		memcpy(&word, text + i, sizeof(word));
+		if (!is_plain(word))
+			return i;
+		memcpy(out + i, &word, sizeof(word));
+	}
+	memcpy(&word, text + len - sizeof(word), sizeof(word));
+	if (!is_plain(word))
+		return i;
+	memcpy(out + len - sizeof(word), &word, sizeof(word));
+	return len;
+}
+
 static char *put_string(char *out, struct slice text)
 {
 	const unsigned char *bytes = text.data;
+	size_t i;
 
 	*out++ = '"';
-	for (size_t i = 0; i < text.len;) {
+	i = put_plain(out, bytes, text.len);
+	out += i;
+	while (i < text.len) {
 		unsigned char c = bytes[i];
 
 		if (c >= ' ' && c < 0x7f && c != '"' && c != '\\') {
@@ -144,16 +201,13 @@ static char *put_time(char *out, int64_t wall)
 
 static char *put_id(char *out, const struct record_released *lock, struct slice owner)
 {
-	const unsigned char random[4] = { (unsigned char)(lock->id_random >> 24),
-					  (unsigned char)(lock->id_random >> 16), (unsigned char)(lock->id_random >> 8),
-					  (unsigned char)lock->id_random };
 	char *end;
 
 	out = decimal_print(put(out, "\"lock_", 6), lock->id_time);
 	/* The owner, escaped as in any string, with an underscore in the place of each quote around it. */
 	end = put_string(out, owner);
 	*out = end[-1] = '_';
-	out = put_hex(end, random, sizeof(random));
+	out = put_hex32(end, lock->id_random);
 	*out++ = '"';
 	return out;
 }
@@ -168,6 +222,8 @@ static int64_t later(int64_t from, int64_t by)
 static char *put_released(char *out, const struct record_released *lock, struct slice owner)
 {
 	char ttl[32];
+	char *acquired;
+	size_t time_len;
 
 	atlock_duration_print(lock->ttl, ttl, sizeof(ttl));
 	out = put(out, ",\"record\":{\"id\":", 16);
@@ -177,8 +233,11 @@ static char *put_released(char *out, const struct record_released *lock, struct 
 	out = decimal_print(KEY(out, "pid"), lock->pid);
 	out = put_name(KEY(out, "priority"), atlock_priority_name((enum atlock_priority)lock->priority));
 	out = decimal_print(KEY(out, "version"), lock->version);
-	out = put_time(KEY(out, "acquired_at"), lock->acquired);
-	out = put_time(KEY(out, "renewed_at"), later(lock->acquired, lock->renewed));
+	acquired = KEY(out, "acquired_at");
+	out = put_time(acquired, lock->acquired);
+	time_len = (size_t)(out - acquired);
+	out = KEY(out, "renewed_at");
+	out = lock->renewed == 0 ? put(out, acquired, time_len) : put_time(out, later(lock->acquired, lock->renewed));
 	out = put_time(KEY(out, "expires_at"), later(lock->acquired, lock->expires));
 	out = put_name(KEY(out, "ttl"), ttl);
 	*out++ = '}';
@@ -241,7 +300,7 @@ size_t event_line(const struct record_event *event, const struct record_released
 		at = put_released(at, released, event->owner);
 	at = KEY(at, "prev");
 	*at++ = '"';
-	at = put_hex(at, event->prev.data, event->prev.len);
+	at = put_hash(at, event->prev.data);
 	*at++ = '"';
 	return (size_t)(at - out);
 }
@@ -251,7 +310,7 @@ size_t event_line_end(char out[EVENT_LINE_MAX], size_t len, const unsigned char 
 	char *at = KEY(out + len, "hash");
 
 	*at++ = '"';
-	at = put_hex(at, hash, EVENT_HASH);
+	at = put_hash(at, hash);
 	at = put(at, "\"}\n", 3);
 	return (size_t)(at - out);
 }
