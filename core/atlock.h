@@ -295,7 +295,10 @@ bool atlock_who_is_implied(const char *who);
 /* The who of the open file description `number` of a mount, which `mount` tells from others. */
 void atlock_who_flock(uint32_t mount, uint64_t number, char out[ATLOCK_WHO_MAX + 1]);
 
-/* Looks at the calling process for what events say of it: its session and what it is called. What it cannot see stays empty. */
+/*
+ * Looks at the calling process for what events say of it: its session and what it is called, as far as that is not known by
+ * atlock_identify() already. What it cannot see stays empty.
+ */
 void atlock_caller_look(struct atlock *al, struct atlock_caller *caller);
 
 /* --- The manager ------------------------------------------------------------------------------------------------------ */

@@ -9,8 +9,9 @@
 
 struct slot {
 	pthread_mutex_t mutex;
-	pid_t tid; /* mutex, as the next */
+	pid_t tid; /* mutex, as all below */
 	int fd;    /* -1: none */
+	struct session_id session;
 };
 
 struct comms {
@@ -55,18 +56,30 @@ static int slot_read(struct slot *slot, pid_t tid, char out[16])
 	if (slot->fd >= 0 && slot->tid == tid && process_comm(slot->fd, out) == 0)
 		return 0;
 	slot_close(slot);
+	slot->session = (struct session_id){ 0 };
 	slot->tid = tid;
 	slot->fd = process_comm_open(tid);
 	return slot->fd < 0 ? slot->fd : process_comm(slot->fd, out);
 }
 
-int comms_read(struct comms *comms, pid_t tid, char out[16])
+int comms_read(struct comms *comms, pid_t tid, char out[16], struct session_id *session)
 {
 	struct slot *slot = &comms->slots[(unsigned int)tid % COMM_SLOTS];
 	int err;
 
 	pthread_mutex_lock(&slot->mutex);
 	err = slot_read(slot, tid, out);
+	*session = err == 0 ? slot->session : (struct session_id){ 0 };
 	pthread_mutex_unlock(&slot->mutex);
 	return err;
+}
+
+void comms_remember(struct comms *comms, pid_t tid, const struct session_id *session)
+{
+	struct slot *slot = &comms->slots[(unsigned int)tid % COMM_SLOTS];
+
+	pthread_mutex_lock(&slot->mutex);
+	if (slot->tid == tid && slot->fd >= 0)
+		slot->session = *session;
+	pthread_mutex_unlock(&slot->mutex);
 }

@@ -158,7 +158,7 @@ int atlock_caller_init(struct atlock_caller *caller, const char *owner, const ch
 
 /* Gives a caller who did not say who he is a name by the option identity. */
 static int caller_default(struct sessions *sessions, const struct atlock_options *options, pid_t tid,
-			  struct atlock_caller *caller, struct atlock_why *why)
+			  struct session_id *known, struct atlock_caller *caller, struct atlock_why *why)
 {
 	pid_t session = 0;
 	int err;
@@ -175,7 +175,9 @@ static int caller_default(struct sessions *sessions, const struct atlock_options
 			       tid, strerror(-err));
 	*decimal_print(stpcpy(caller->who, WHO_SESSION), (uint64_t)session) = '\0';
 	caller->session = session;
-	caller->bound_start = sessions_start(sessions, session);
+	if (known->number != session || known->start == 0)
+		*known = (struct session_id){ session, sessions_start(sessions, session) };
+	caller->bound_start = known->start;
 	return 0;
 }
 
@@ -208,13 +210,13 @@ static int caller_bind(pid_t tid, pid_t pid, struct atlock_caller *caller, struc
 }
 
 static int caller_who(struct sessions *sessions, const struct atlock_options *options, pid_t tid, const char *who,
-		      struct atlock_caller *caller, struct atlock_why *why)
+		      struct session_id *known, struct atlock_caller *caller, struct atlock_why *why)
 {
 	pid_t pid;
 	int err;
 
 	if (who == NULL || who[0] == '\0')
-		return caller_default(sessions, options, tid, caller, why);
+		return caller_default(sessions, options, tid, known, caller, why);
 	err = holder_who_check(who, why);
 	if (err < 0)
 		return err;
@@ -223,7 +225,8 @@ static int caller_who(struct sessions *sessions, const struct atlock_options *op
 }
 
 int holder_identify(struct users *users, struct sessions *sessions, const struct atlock_options *options, pid_t tid,
-		    uid_t uid, gid_t gid, const char *who_text, struct atlock_caller *out, struct atlock_why *why)
+		    uid_t uid, gid_t gid, const char *who_text, struct session_id *known, struct atlock_caller *out,
+		    struct atlock_why *why)
 {
 	int err;
 
@@ -237,7 +240,7 @@ int holder_identify(struct users *users, struct sessions *sessions, const struct
 			       strerror(-err));
 	/* No answer about the group is no permission. */
 	out->admin = uid == 0 || users_in_group(users, uid, options->admin_group) == 0;
-	return caller_who(sessions, options, tid, who_text, out, why);
+	return caller_who(sessions, options, tid, who_text, known, out, why);
 }
 
 int holder_give(struct users *users, const char *owner, struct atlock_caller *holder, struct atlock_why *why)

@@ -18,6 +18,7 @@
 #include <stdint.h>
 
 #include "atlock.h"
+#include "session.h"
 
 struct sessions;
 struct users;
@@ -38,10 +39,12 @@ int holder_who_check(const char *who, struct atlock_why *why);
 
 /*
  * What atlock_identify() does, without a manager. `who_text` may be NULL. Reads /proc for a "pid:", and where session.h
- * says so; without a "pid:", `out->pid` is `tid`, a thread of the caller, rather than its thread group.
+ * says so; `known` is a session that this very thread was in, and becomes the one that it is in if that was asked for;
+ * without a "pid:", `out->pid` is `tid`, a thread of the caller, rather than its thread group.
  */
 int holder_identify(struct users *users, struct sessions *sessions, const struct atlock_options *options, pid_t tid,
-		    uid_t uid, gid_t gid, const char *who_text, struct atlock_caller *out, struct atlock_why *why);
+		    uid_t uid, gid_t gid, const char *who_text, struct session_id *known, struct atlock_caller *out,
+		    struct atlock_why *why);
 
 /*
  * Makes `holder` one of another user's. A name that nobody has here is a holder too, with the number of nobody: then only

@@ -17,6 +17,12 @@
 
 #define SESSION_SLOTS 256 /* sessions remembered at a time, at most */
 
+/* One session for good. `start` is 0 if nobody can tell any more. */
+struct session_id {
+	pid_t number;
+	uint64_t start;
+};
+
 struct sessions;
 
 int sessions_new(struct sessions **out);

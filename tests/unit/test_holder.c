@@ -80,7 +80,9 @@ static int teardown(void **state)
 
 static int identify(pid_t tid, uid_t uid, const char *who)
 {
-	return holder_identify(users, sessions, &options, tid, uid, 100, who, &caller, &why);
+	struct session_id known = { 0 };
+
+	return holder_identify(users, sessions, &options, tid, uid, 100, who, &known, &caller, &why);
 }
 
 static int identify_pid(pid_t tid, uid_t uid, pid_t pid)
