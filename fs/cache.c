@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #define CACHE_SLOTS 1024
 #define CACHE_QUEUE 65536 /* changes waiting for the thread; beyond that, lifetimes must do */
@@ -27,6 +28,7 @@ struct cache {
 	STAILQ_HEAD(, stale) queue; /* mutex, as all below */
 	size_t queued;
 	bool stop;
+	_Atomic int64_t closed_until;     /* monotonic seconds; 0: not lately */
 	atomic_uint changes[CACHE_SLOTS]; /* counts changes of the locks that share a slot */
 };
 
@@ -161,6 +163,32 @@ struct life cache_life(struct call *call, const struct atlock_name *name, const 
 		.stamped = seconds > 0,
 		.stamp = stamp,
 	};
+}
+
+static int64_t seconds_now(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &time);
+	return time.tv_sec;
+}
+
+/* A second more than the lifetime is for an answer that was under way, and one for what is cut off a time in seconds. */
+void cache_closed(struct cache *cache)
+{
+	atomic_store(&cache->closed_until, seconds_now() + (int64_t)CACHE_DIR_LIFE + 2);
+}
+
+bool cache_closed_lately(struct cache *cache)
+{
+	int64_t until = atomic_load(&cache->closed_until);
+
+	if (until == 0)
+		return false;
+	if (seconds_now() < until)
+		return true;
+	atomic_compare_exchange_strong(&cache->closed_until, &until, 0);
+	return false;
 }
 
 void cache_change(void *arg, enum atlock_change what, const struct atlock_name *name)

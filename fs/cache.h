@@ -41,6 +41,16 @@ struct life cache_life(struct call *call, const struct atlock_name *name, const 
  */
 unsigned int cache_quiet(const struct atlock_name *name);
 
+/*
+ * Seconds that the name of a directory of custom/ is good for, if everybody may search the one that it is in. Whoever removes
+ * it does that through the kernel, which forgets it then. Whoever closes the one that it is in (chmod) makes true no more that
+ * everybody may pass: cache_closed() is told after the change and before its answer, and for as long as the kernel may still
+ * take somebody past it, cache_closed_lately() is true, and every directory on the way is looked at (tree_reach).
+ */
+#define CACHE_DIR_LIFE 1.0
+void cache_closed(struct cache *cache);
+bool cache_closed_lately(struct cache *cache);
+
 /* For atlock_setup.on_change; `arg` is the struct fs. */
 atlock_change_fn cache_change;
 

@@ -4,19 +4,20 @@
 #include <time.h>
 
 #include "attr.h"
+#include "cache.h"
 #include "caller.h"
 #include "kind.h"
 #include "listing.h"
 #include "lock.h"
 #include "tree.h"
 
-static int custom_fill(const struct atlock_dir *dir, struct found *out)
+static int custom_fill(struct call *call, const struct node *parent, const struct atlock_dir *dir, struct found *out)
 {
 	out->kind = &kind_custom;
 	out->dir = dir->id;
 	attr_custom(dir, &out->st);
-	/* Whoever walks through is checked at each step, so each is a lookup. */
-	out->life = (struct life){ 0 };
+	out->life = (struct life){ .entry = CACHE_DIR_LIFE };
+	tree_limit_life(call, parent, &out->life);
 	return 0;
 }
 
@@ -38,7 +39,7 @@ static int custom_lookup(struct call *call, struct node *dir, const char *name, 
 	int err = atlock_dir_find(call->al, dir->dir, name, &found);
 
 	if (err == 0)
-		return custom_fill(&found, out);
+		return custom_fill(call, dir, &found, out);
 	/* No directory can have such a name, but a lock may: "a@b" is the lock "a". */
 	if (err != -ENOENT && err != -EINVAL)
 		return err;
@@ -96,7 +97,7 @@ static int custom_mkdir(struct call *call, struct node *dir, const char *name, m
 	inherit = (parent.mode & S_ISGID) != 0;
 	err = atlock_dir_make(call->al, dir->dir, name, &caller, (mode & 01777U) | (inherit ? S_ISGID : 0U),
 			      inherit ? parent.gid : call->ctx->gid, &made, &call->why);
-	return err < 0 ? err : custom_fill(&made, out);
+	return err < 0 ? err : custom_fill(call, dir, &made, out);
 }
 
 static int custom_rmdir(struct call *call, struct node *dir, const char *name)
@@ -151,6 +152,8 @@ static int custom_set(struct call *call, struct node *node, struct handle *handl
 	if (call->ctx->uid != 0 && (which & FUSE_SET_ATTR_UID) && change.uid != dir.uid)
 		return -EPERM;
 	err = atlock_dir_set(call->al, node->dir, &change, &call->why);
+	if (err == 0 && (which & FUSE_SET_ATTR_MODE) != 0 && (want->st_mode & 0111U) != 0111U)
+		cache_closed(call->fs->cache);
 	return err > 0 ? -ENOENT : err;
 }
 

@@ -12,6 +12,7 @@
 #include "notify.h"
 #include "permit.h"
 #include "refuse.h"
+#include "tree.h"
 
 int ops_entry(struct call *call, struct node *dir, const char *name, const struct found *found,
 	      struct fuse_entry_param *out)
@@ -162,6 +163,8 @@ static void op_access(fuse_req_t req, fuse_ino_t id, int mask)
 	err = node->kind->stat(&call, node, &st, &life);
 	if (err == 0)
 		err = permit_mode(&call, st.st_mode, st.st_uid, st.st_gid, mask);
+	if (err == 0)
+		err = tree_reach(&call, node);
 	/* Who asks whether he may was not refused anything. */
 	call.why.text[0] = '\0';
 	call_done(&call, err);

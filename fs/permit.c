@@ -7,6 +7,7 @@
 
 #include "handle.h"
 #include "refuse.h"
+#include "tree.h"
 
 #define SET_TIMES (FUSE_SET_ATTR_ATIME | FUSE_SET_ATTR_MTIME)
 #define SET_NOW (FUSE_SET_ATTR_ATIME_NOW | FUSE_SET_ATTR_MTIME_NOW)
@@ -65,7 +66,9 @@ int permit(struct call *call, struct node *node, int want)
 	if (call->ctx->uid == 0 || node->kind->permits)
 		return 0;
 	err = node->kind->stat(call, node, &st, &life);
-	return err < 0 ? err : permit_stat(call, node, &st, want);
+	if (err == 0)
+		err = permit_stat(call, node, &st, want);
+	return err < 0 ? err : tree_reach(call, node);
 }
 
 int permit_want(int flags)
@@ -91,6 +94,8 @@ int permit_set(struct call *call, struct node *node, const struct handle *handle
 	if (call->ctx->uid == 0 || node->kind->permits)
 		return 0;
 	err = node->kind->stat(call, node, &st, &life);
+	if (err == 0)
+		err = tree_reach(call, node);
 	if (err < 0)
 		return err;
 	own = st.st_uid == call->ctx->uid;

@@ -4,7 +4,8 @@
  * The kernel would do this with the mount option default_permissions, at the price of a GETATTR of the directory after each
  * change in it: twice for every lock taken and given back. Without, it checks nothing, and every request does here. What the
  * kernel answers from its caches it answers to everybody; so nothing that is found in a directory which not everybody may
- * search is ever given a lifetime (kind_custom.c).
+ * search is ever given a lifetime (tree_limit_life), and when a directory is closed, those above are looked at for a while
+ * (tree_reach).
  *
  * A kind that decides by itself (kind->permits) is not looked at. Root may do everything.
  */

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "attr.h"
+#include "cache.h"
 #include "caller.h"
 #include "listing.h"
 
@@ -157,17 +158,36 @@ int tree_lock(struct call *call, const struct node *dir, const char *name, struc
 	return err < 0 ? err : atlock_name_parse(path, out, &call->why);
 }
 
-int tree_may(struct call *call, const struct node *dir, int want)
+static int dir_may(struct call *call, const struct node *dir, int want)
 {
 	struct atlock_dir found;
+	int err = atlock_dir_get(call->al, dir->dir, &found);
+
+	if (err != 0)
+		return err < 0 ? err : -ENOENT;
+	return caller_may(call, &found, want);
+}
+
+int tree_reach(struct call *call, const struct node *dir)
+{
+	int err = 0;
+
+	if (dir->dir == NODE_NO_DIR || call->ctx->uid == 0 || !cache_closed_lately(call->fs->cache))
+		return 0;
+	for (dir = dir->parent; err == 0 && dir != NULL && dir->dir != NODE_NO_DIR; dir = dir->parent)
+		err = dir_may(call, dir, X_OK);
+	/* Whoever stands in a directory that was removed is not kept from it by what is above. */
+	return err == -ENOENT ? 0 : err;
+}
+
+int tree_may(struct call *call, const struct node *dir, int want)
+{
 	int err;
 
 	if (dir->dir == NODE_NO_DIR || call->ctx->uid == 0)
 		return 0;
-	err = atlock_dir_get(call->al, dir->dir, &found);
-	if (err != 0)
-		return err < 0 ? err : -ENOENT;
-	return caller_may(call, &found, want);
+	err = dir_may(call, dir, want);
+	return err == 0 ? tree_reach(call, dir) : err;
 }
 
 int tree_may_change(struct call *call, const struct node *dir)

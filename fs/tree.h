@@ -23,6 +23,12 @@ int tree_lock(struct call *call, const struct node *dir, const char *name, struc
 int tree_may(struct call *call, const struct node *dir, int want);
 
 /*
+ * Whether the caller may search every directory above `dir`, where the kernel may have passed through one that was closed a
+ * moment ago; see cache.h. At other times the lookup of each has checked that. -EACCES.
+ */
+int tree_reach(struct call *call, const struct node *dir);
+
+/*
  * What the kernel finds in its cache it does not ask us for, so nobody would check who asks: what stands in a directory that
  * not everybody may search is looked up each time.
  */

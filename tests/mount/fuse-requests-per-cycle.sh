@@ -38,6 +38,14 @@ expect_requests 'CREATE LOOKUP RELEASE UNLINK' "$SYS" open "$dir/w" wronly,creat
 expect_requests 'CREATE LOOKUP RELEASE SETATTR UNLINK' sh -c 'touch "$1" && rm "$1"' sh "$dir/w"
 expect_requests 'CREATE GETATTR LOOKUP LOOKUP LOOKUP RELEASE SETATTR UNLINK' sh -c 'touch "$1" && rm "$1"' sh "$dir/w@a"
 expect_requests 'CREATE LOOKUP RELEASE UNLINK' "$SYS" open "$MNT/custom/w" wronly,creat,excl + close + unlink "$MNT/custom/w"
+# Scripts name whole paths: the directories on the way are kept, too, if everybody may pass.
+deep=$MNT/custom/team/db/eu
+mkdir -p "$deep"
+known=$deep
+expect_requests 'CREATE LOOKUP RELEASE UNLINK' "$SYS" open "$deep/w" wronly,creat,excl + close + unlink "$deep/w"
+expect_requests 'CREATE LOOKUP RELEASE SETATTR UNLINK' sh -c 'touch "$1" && rm "$1"' sh "$deep/w"
+chmod 700 "$MNT/custom/team"
+expect_requests 'CREATE LOOKUP LOOKUP LOOKUP RELEASE UNLINK' "$SYS" open "$deep/w" wronly,creat,excl + close + unlink "$deep/w"
 
 expect_ok touch "$dir/held"
 known=$dir/held
