@@ -20,6 +20,12 @@ static int table_del(struct op *op, const struct record_key *key)
 	return rc > 0 ? 0 : rc;
 }
 
+/* Of what the caller has read, or what stands in an index because of that. */
+static int table_drop(struct op *op, const struct record_key *key)
+{
+	return store_drop(op->txn, record_key_slice(key));
+}
+
 int table_lock_get(struct op *op, struct slice lock, struct record_lock *out)
 {
 	struct record_key key = record_key_of(TABLE_LOCK, lock);
@@ -68,7 +74,7 @@ static int lock_index_holder(struct op *op, struct slice lock, const struct reco
 	if (held(old)) {
 		struct record_key key = record_key_held(TABLE_HELD, old->owner, old->who, old->token);
 
-		rc = table_del(op, &key);
+		rc = table_drop(op, &key);
 	}
 	if (rc == 0 && held(new)) {
 		struct record_key key = record_key_held(TABLE_HELD, new->owner, new->who, new->token);
@@ -90,7 +96,7 @@ static int lock_index_due(struct op *op, struct slice lock, const struct record_
 	if (before != ATLOCK_NEVER) {
 		struct record_key key = record_key_due(before, DUE_LOCK, old->token);
 
-		rc = table_del(op, &key);
+		rc = table_drop(op, &key);
 	}
 	if (rc == 0 && after != ATLOCK_NEVER) {
 		struct record_key key = record_key_due(after, DUE_LOCK, new->token);
@@ -122,7 +128,7 @@ int table_lock_del(struct op *op, struct slice lock, const struct record_lock *o
 	struct record_key key = record_key_of(TABLE_LOCK, lock);
 	int rc;
 
-	rc = table_del(op, &key);
+	rc = table_drop(op, &key);
 	if (rc == 0)
 		rc = lock_index_holder(op, lock, old, NULL);
 	if (rc == 0)
@@ -159,7 +165,7 @@ int table_queue_put(struct op *op, struct slice lock, const struct record_queue 
 	struct record_key key = record_key_of(TABLE_QUEUE, lock);
 
 	op_changed(op, ATLOCK_CHANGE_QUEUE, lock);
-	return queue->count == 0 ? table_del(op, &key) : op_put(op, RECORD_QUEUE, &key, queue);
+	return queue->count == 0 ? table_drop(op, &key) : op_put(op, RECORD_QUEUE, &key, queue);
 }
 
 static int count_waiting(struct op *op, struct slice lock, const struct ticket *ticket, bool added)
@@ -220,14 +226,14 @@ int table_ticket_del(struct op *op, struct slice lock, const struct ticket *tick
 	struct record_key key = record_key_ticket(lock, table_rank(record->priority), ticket->number);
 	int rc;
 
-	rc = table_del(op, &key);
+	rc = table_drop(op, &key);
 	if (rc == 0) {
 		key = record_key_held(TABLE_WAITS, record->owner, record->who, ticket->number);
-		rc = table_del(op, &key);
+		rc = table_drop(op, &key);
 	}
 	if (rc == 0 && record->deadline != ATLOCK_NEVER) {
 		key = record_key_due(record->deadline, DUE_TICKET, ticket->number);
-		rc = table_del(op, &key);
+		rc = table_drop(op, &key);
 	}
 	if (rc == 0) {
 		key = record_key_number(TABLE_TICKET_TEXT, ticket->number);

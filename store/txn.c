@@ -198,9 +198,10 @@ int store_put(struct store_txn *txn, struct slice key, struct slice value)
 	return done ? 0 : txn_check(txn, -ENOMEM);
 }
 
+static const struct slice removed = { .data = NULL, .len = 0 };
+
 int store_del(struct store_txn *txn, struct slice key)
 {
-	static const struct slice none = { .data = NULL, .len = 0 };
 	bool same;
 
 	if (txn->readonly)
@@ -209,14 +210,30 @@ int store_del(struct store_txn *txn, struct slice key)
 	if (same) {
 		bool gone = txn->writes.list[i]->value.data == NULL;
 
-		txn->writes.list[i]->value = none;
+		txn->writes.list[i]->value = removed;
 		return gone;
 	}
 	struct slice value;
 	int rc = read_below(txn, key, &value);
-	if (rc == 0 && !set_insert(txn, i, key, none))
+	if (rc == 0 && !set_insert(txn, i, key, removed))
 		rc = txn_check(txn, -ENOMEM);
 	return rc;
+}
+
+int store_drop(struct store_txn *txn, struct slice key)
+{
+	bool same;
+
+	if (txn->readonly)
+		return -EROFS;
+	if (key.len == 0 || key.len > STORE_KEY_MAX)
+		return -EINVAL;
+	size_t i = writes_find(&txn->writes, key, &same);
+	if (same)
+		txn->writes.list[i]->value = removed;
+	else if (!set_insert(txn, i, key, removed))
+		return txn_check(txn, -ENOMEM);
+	return 0;
 }
 
 int store_next(struct store_txn *txn, struct slice from, struct slice prefix, struct slice *key, struct slice *value)

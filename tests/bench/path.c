@@ -2,14 +2,15 @@
  * The way of an acquire and of a release through the core, again and again, for counting its instructions: the clock, the ids
  * and the names are the same in every run, and nothing runs beside it.
  *
- *	bench_path DIRECTORY
+ *	bench_path DIRECTORY [custom]
  *
- * The store is made in DIRECTORY, which must be empty. tests/bench/check counts what is below path_acquire() and
+ * The store is made in DIRECTORY, which must be empty. Locks are below repos/, or in a directory of custom/. tests/bench/check counts what is below path_acquire() and
  * path_release(), PATH_ROUNDS of each.
  */
 #include <err.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "core_side.h"
 
@@ -59,6 +60,20 @@ __attribute__((noinline)) static void path_release(void)
 		lock_free(&names[i]);
 }
 
+/* Names in a directory that is made for them. */
+static void names_custom(void)
+{
+	struct atlock_why why;
+	struct atlock_dir dir;
+	char text[32];
+
+	side_check(atlock_dir_make(al, 0, "bench", &caller, 0755, 1000, &dir, &why), &why);
+	for (unsigned int i = 0; i < PATH_LOCKS; i++) {
+		(void)snprintf(text, sizeof(text), "path-%07u", i);
+		side_check(atlock_name_custom(dir.id, text, &names[i], &why), &why);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	struct atlock_time now = { .steady = ATLOCK_SECOND, .wall = 1000000000 * ATLOCK_SECOND };
@@ -73,14 +88,17 @@ int main(int argc, char **argv)
 	};
 	struct atlock_why why;
 
-	if (argc != 2)
-		errx(2, "usage: bench_path DIRECTORY");
+	if (argc != 2 && (argc != 3 || strcmp(argv[2], "custom") != 0))
+		errx(2, "usage: bench_path DIRECTORY [custom]");
 	atlock_options_init(&options);
 	options.sync = ATLOCK_SYNC_OFF;
 	side_check(atlock_open(&al, argv[1], &setup, &why), &why);
 	side_caller(&caller, 1);
-	for (unsigned int i = 0; i < PATH_LOCKS; i++)
-		side_name(&names[i], i, "path");
+	if (argc == 3)
+		names_custom();
+	else
+		for (unsigned int i = 0; i < PATH_LOCKS; i++)
+			side_name(&names[i], i, "path");
 	for (unsigned int i = 0; i < PATH_LOCKS; i++) {
 		lock_take(&names[i]);
 		lock_free(&names[i]);

@@ -143,6 +143,33 @@ static void a_function_sees_its_own_writes_merged(void **state)
 	assert_holds(f->store, "", "a=A b1=B1 b2=new b3=changed c=back d=new ");
 }
 
+static int drop_fn(struct store_txn *txn, void *arg)
+{
+	struct slice value;
+
+	(void)arg;
+	put(txn, "b1", "changed");
+	assert_int_equal(store_drop(txn, slice_of("b")), 0);
+	assert_int_equal(store_drop(txn, slice_of("b")), 0);
+	assert_int_equal(store_drop(txn, slice_of("b1")), 0);
+	assert_int_equal(store_get(txn, slice_of("b"), &value), 1);
+	assert_int_equal(store_get(txn, slice_of("b1"), &value), 1);
+	assert_int_equal(store_del(txn, slice_of("b")), 1);
+	assert_int_equal(store_drop(txn, slice_of("nowhere")), 0);
+	assert_int_equal(store_drop(txn, slice_of("c")), 0);
+	put(txn, "c", "back");
+	return 0;
+}
+
+static void a_key_is_dropped_whether_it_is_there_or_not(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_int_equal(store_update(f->store, fill_fn, NULL), 0);
+	assert_int_equal(store_update(f->store, drop_fn, NULL), 0);
+	assert_holds(f->store, "", "a=A b3=B3 c=back ");
+}
+
 static int remove_all_fn(struct store_txn *txn, void *arg)
 {
 	struct slice key;
@@ -228,6 +255,7 @@ static int limits_fn(struct store_txn *txn, void *arg)
 	assert_int_equal(store_get(txn, (struct slice){ .len = 0 }, &value), 1);
 	assert_int_equal(store_get(txn, (struct slice){ .data = bytes, .len = STORE_KEY_MAX + 1 }, &value), 1);
 	assert_int_equal(store_del(txn, (struct slice){ .len = 0 }), 1);
+	assert_int_equal(store_drop(txn, (struct slice){ .len = 0 }), -EINVAL);
 	assert_int_equal(store_put(txn, longest, (struct slice){ .data = bytes, .len = STORE_VALUE_MAX }), 0);
 	assert_int_equal(store_get(txn, longest, &value), 0);
 	assert_int_equal(value.len, STORE_VALUE_MAX);
@@ -249,6 +277,7 @@ static int write_fn(struct store_txn *txn, void *arg)
 {
 	(void)arg;
 	assert_int_equal(store_del(txn, slice_of("a")), -EROFS);
+	assert_int_equal(store_drop(txn, slice_of("a")), -EROFS);
 	return store_put(txn, slice_of("a"), slice_of("b"));
 }
 
@@ -304,6 +333,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(keys_come_in_order_and_below_their_prefix, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_function_sees_its_own_writes_merged, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_key_is_dropped_whether_it_is_there_or_not, setup, teardown),
 		cmocka_unit_test_setup_teardown(removals_side_by_side_are_skipped, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_failing_function_leaves_nothing, setup, teardown),
 		cmocka_unit_test_setup_teardown(what_was_read_stays_while_the_function_writes, setup, teardown),
