@@ -25,13 +25,6 @@ struct dir_call {
 	struct atlock_dir out;
 };
 
-static int dir_store(struct op *op, uint64_t id, const struct record_dir *record)
-{
-	struct record_key key = record_key_number(TABLE_DIR, id);
-
-	return op_put(op, RECORD_DIR, &key, record);
-}
-
 /* Writes the event and announces the change; `key` as in struct dir_call. */
 static int dir_tell(struct op *op, enum atlock_event_type type, struct slice key)
 {
@@ -272,7 +265,6 @@ static int remove_in_txn(struct op *op)
 	struct dir_call *call = op->arg;
 	struct record_key entry = record_key_entry(call->parent, call->name);
 	struct record_dir parent;
-	struct record_key key;
 	int rc;
 
 	rc = dir_load(op, call->parent, &parent);
@@ -284,8 +276,7 @@ static int remove_in_txn(struct op *op)
 	rc = id_drop(op);
 	if (rc < 0)
 		return rc;
-	key = record_key_number(TABLE_DIR, call->id);
-	rc = store_del(op->txn, record_key_slice(&key));
+	rc = dir_erase(op, call->id);
 	if (rc == 0)
 		rc = store_del(op->txn, record_key_slice(&entry));
 	if (rc == 0)

@@ -28,8 +28,13 @@ int dir_touch(struct op *op, struct slice lock);
 /* The key of the lock `name` in a directory; with an empty name, what the keys of all its locks begin with. */
 void dir_key(struct atlock_name *out, uint64_t dir, struct slice name);
 
-/* A directory's record, or its id by parent and name: 0 or 1 (none). */
+/*
+ * A directory's record, or its id by parent and name: 0 or 1 (none). The record that was read last is remembered, since a
+ * lock's directory is asked for again and again: it is written and removed by these alone.
+ */
 int dir_load(struct op *op, uint64_t id, struct record_dir *out);
+int dir_store(struct op *op, uint64_t id, const struct record_dir *record);
+int dir_erase(struct op *op, uint64_t id);
 int dir_entry(struct op *op, uint64_t parent, struct slice name, uint64_t *id);
 
 /* Where ids of directories come from, and how many there are. */

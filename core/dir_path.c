@@ -56,16 +56,49 @@ static int root_default(struct op *op, struct record_dir *out)
 	return 0;
 }
 
+static void dir_remember(struct op *op, uint64_t id, const struct record_dir *record)
+{
+	op->dir_known = true;
+	op->dir_id = id;
+	op->dir = *record;
+}
+
 int dir_load(struct op *op, uint64_t id, struct record_dir *out)
 {
-	struct record_key key = record_key_number(TABLE_DIR, id);
-	int rc = op_get(op, RECORD_DIR, &key, out);
+	struct record_key key;
+	int rc;
 
+	if (op->dir_known && op->dir_id == id) {
+		*out = op->dir;
+		return 0;
+	}
+	key = record_key_number(TABLE_DIR, id);
+	rc = op_get(op, RECORD_DIR, &key, out);
 	if (rc == 1 && id == 0)
-		return root_default(op, out);
-	if (rc == 0 && id != 0 && out->name.len == 0)
+		rc = root_default(op, out);
+	else if (rc == 0 && id != 0 && out->name.len == 0)
 		return op_corrupt(op, record_key_slice(&key), -EBADMSG);
+	if (rc == 0)
+		dir_remember(op, id, out);
 	return rc;
+}
+
+int dir_store(struct op *op, uint64_t id, const struct record_dir *record)
+{
+	struct record_key key = record_key_number(TABLE_DIR, id);
+	int rc = op_put(op, RECORD_DIR, &key, record);
+
+	if (rc == 0)
+		dir_remember(op, id, record);
+	return rc;
+}
+
+int dir_erase(struct op *op, uint64_t id)
+{
+	struct record_key key = record_key_number(TABLE_DIR, id);
+
+	op->dir_known = false;
+	return store_del(op->txn, record_key_slice(&key));
 }
 
 int dir_entry(struct op *op, uint64_t parent, struct slice name, uint64_t *id)
@@ -196,7 +229,6 @@ int dir_check(struct op *op, struct slice lock)
 int dir_touch(struct op *op, struct slice lock)
 {
 	struct record_dir record;
-	struct record_key key;
 	struct slice leaf;
 	uint64_t dir;
 	int rc;
@@ -208,6 +240,5 @@ int dir_touch(struct op *op, struct slice lock)
 	if (rc != 0)
 		return rc < 0 ? rc : 0;
 	record.mtime = record.ctime = op->wall;
-	key = record_key_number(TABLE_DIR, dir);
-	return op_put(op, RECORD_DIR, &key, &record);
+	return dir_store(op, dir, &record);
 }

@@ -88,6 +88,7 @@ static void op_reset(struct op *op, struct store_txn *txn)
 	op->failure = 0;
 	op->counter_loaded = op->counter_dirty = false;
 	op->tail_loaded = op->tail_dirty = false;
+	op->dir_known = false;
 	op->due = ATLOCK_NEVER;
 	op->notices.len = 0;
 	op->changes.len = 0;

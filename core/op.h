@@ -47,6 +47,9 @@ struct op {
 	unsigned char tail_hash[32];
 	bool counter_loaded, counter_dirty;
 	bool tail_loaded, tail_dirty;
+	bool dir_known;
+	uint64_t dir_id; /* the directory that was read last, as the next: see dir_load() */
+	struct record_dir dir;
 	enum metrics_call call; /* as what it is counted; set before the first run, which may know better */
 	int refusal;
 	int failure;         /* out of memory while gathering */
