@@ -22,7 +22,7 @@
 
 static const struct {
 	enum holder_kind kind;
-	const char *prefix;
+	char prefix[8];
 } kinds[] = {
 	{ HOLDER_SESSION, WHO_SESSION },
 	{ HOLDER_PROCESS, "pid:" },
@@ -30,10 +30,20 @@ static const struct {
 	{ HOLDER_FLOCK, WHO_FLOCK },
 };
 
+/* A few bytes, asked for several times in every call: not worth one of strncmp(). */
+static bool begins(const char *text, const char *prefix)
+{
+	while (*prefix != '\0' && *text == *prefix) {
+		text++;
+		prefix++;
+	}
+	return *prefix == '\0';
+}
+
 enum holder_kind holder_kind(const char *who)
 {
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
-		if (who[0] == kinds[i].prefix[0] && strncmp(who, kinds[i].prefix, strlen(kinds[i].prefix)) == 0)
+		if (begins(who, kinds[i].prefix))
 			return kinds[i].kind;
 	return HOLDER_PLAIN;
 }

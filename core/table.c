@@ -28,8 +28,9 @@ static int table_drop(struct op *op, const struct record_key *key)
 
 int table_lock_get(struct op *op, struct slice lock, struct record_lock *out)
 {
-	struct record_key key = record_key_of(TABLE_LOCK, lock);
+	struct record_key key;
 
+	record_key_set(&key, TABLE_LOCK, lock);
 	return op_get(op, RECORD_LOCK, &key, out);
 }
 
@@ -72,13 +73,15 @@ static int lock_index_holder(struct op *op, struct slice lock, const struct reco
 	    slice_equal(old->who, new->who))
 		return 0;
 	if (held(old)) {
-		struct record_key key = record_key_held(TABLE_HELD, old->owner, old->who, old->token);
+		struct record_key key;
 
+		record_key_set_held(&key, TABLE_HELD, old->owner, old->who, old->token);
 		rc = table_drop(op, &key);
 	}
 	if (rc == 0 && held(new)) {
-		struct record_key key = record_key_held(TABLE_HELD, new->owner, new->who, new->token);
+		struct record_key key;
 
+		record_key_set_held(&key, TABLE_HELD, new->owner, new->who, new->token);
 		rc = table_put_raw(op, &key, lock);
 	}
 	return rc;
@@ -109,9 +112,10 @@ static int lock_index_due(struct op *op, struct slice lock, const struct record_
 
 int table_lock_put(struct op *op, struct slice lock, const struct record_lock *old, const struct record_lock *new)
 {
-	struct record_key key = record_key_of(TABLE_LOCK, lock);
+	struct record_key key;
 	int rc;
 
+	record_key_set(&key, TABLE_LOCK, lock);
 	rc = op_put(op, RECORD_LOCK, &key, new);
 	if (rc == 0)
 		rc = lock_index_holder(op, lock, old, new);
@@ -125,9 +129,10 @@ int table_lock_put(struct op *op, struct slice lock, const struct record_lock *o
 
 int table_lock_del(struct op *op, struct slice lock, const struct record_lock *old)
 {
-	struct record_key key = record_key_of(TABLE_LOCK, lock);
+	struct record_key key;
 	int rc;
 
+	record_key_set(&key, TABLE_LOCK, lock);
 	rc = table_drop(op, &key);
 	if (rc == 0)
 		rc = lock_index_holder(op, lock, old, NULL);
@@ -136,9 +141,8 @@ int table_lock_del(struct op *op, struct slice lock, const struct record_lock *o
 	if (rc == 0)
 		rc = count_held(op, held(old), false);
 	if (rc == 0) {
-		struct record_key text = record_key_of(TABLE_TEXT, lock);
-
-		rc = table_del(op, &text);
+		record_key_set(&key, TABLE_TEXT, lock);
+		rc = table_del(op, &key);
 	}
 	op_changed(op, ATLOCK_CHANGE_LOCK, lock);
 	return rc;
@@ -151,9 +155,11 @@ uint8_t table_rank(uint8_t priority)
 
 int table_queue_get(struct op *op, struct slice lock, struct record_queue *out)
 {
-	struct record_key key = record_key_of(TABLE_QUEUE, lock);
-	int rc = op_get(op, RECORD_QUEUE, &key, out);
+	struct record_key key;
+	int rc;
 
+	record_key_set(&key, TABLE_QUEUE, lock);
+	rc = op_get(op, RECORD_QUEUE, &key, out);
 	if (rc != 1)
 		return rc;
 	*out = (struct record_queue){ .count = 0, .min_deadline = ATLOCK_NEVER };

@@ -17,6 +17,7 @@
 
 static const char note_key[] = "note";
 static const char note_separator[] = "; ";
+static char nothing[] = ""; /* the user's own keys where there are none; it is never written to */
 
 struct parse {
 	struct text_change *out;
@@ -275,12 +276,17 @@ static void url_strip(char *meta, size_t *len)
 
 int text_parse(const char *text, size_t len, struct text_change *out, struct atlock_why *why)
 {
-	struct parse p = { .out = out, .why = why };
-	int err;
-
-	memset(out, 0, sizeof(*out));
+	out->ttl = out->renew = out->timeout = 0;
+	out->lease_line = 0;
 	out->priority = -1;
-	err = lines_take(&p, text, len);
+	out->owner[0] = out->who[0] = '\0';
+	out->meta = len == 0 ? nothing : NULL;
+	out->meta_len = 0;
+	/* Most have no text, and what reads lines is large. */
+	if (len == 0)
+		return 0;
+	struct parse p = { .out = out, .why = why };
+	int err = lines_take(&p, text, len);
 	if (!err && out->ttl && out->renew)
 		err = why_set(why, -EINVAL, ATLOCK_INVALID_REQUEST,
 			      "ttl= counts from now and renew= from the old expiry: write one of them");
@@ -307,7 +313,8 @@ int text_parse_plain(const char *text, size_t len, char **out, size_t *out_len, 
 
 void text_change_free(struct text_change *change)
 {
-	free(change->meta);
+	if (change->meta != nothing)
+		free(change->meta);
 	change->meta = NULL;
 	change->meta_len = 0;
 }

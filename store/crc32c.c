@@ -23,16 +23,29 @@ static uint32_t crc_table(const unsigned char *data, size_t len)
 }
 
 #if defined(__x86_64__)
-__attribute__((target("sse4.2"))) static uint32_t crc_instruction(const unsigned char *data, size_t len)
+#define WORD sizeof(uint64_t)
+#define TARGET __attribute__((target("sse4.2")))
+
+TARGET static inline uint64_t crc_word(uint64_t crc, const unsigned char *data)
+{
+	uint64_t word;
+
+	memcpy(&word, data, sizeof(word));
+	return __builtin_ia32_crc32di(crc, word);
+}
+
+TARGET static uint32_t crc_instruction(const unsigned char *data, size_t len)
 {
 	uint64_t crc = UINT32_MAX;
 
-	for (; len >= sizeof(uint64_t); data += sizeof(uint64_t), len -= sizeof(uint64_t)) {
-		uint64_t word;
-
-		memcpy(&word, data, sizeof(word));
-		crc = __builtin_ia32_crc32di(crc, word);
+	for (; len >= 4 * WORD; data += 4 * WORD, len -= 4 * WORD) {
+		crc = crc_word(crc, data);
+		crc = crc_word(crc, data + WORD);
+		crc = crc_word(crc, data + 2 * WORD);
+		crc = crc_word(crc, data + 3 * WORD);
 	}
+	for (; len >= WORD; data += WORD, len -= WORD)
+		crc = crc_word(crc, data);
 	uint32_t last = (uint32_t)crc;
 	if (len & 4) {
 		uint32_t half;

@@ -49,17 +49,21 @@ static inline void key_start_number(struct record_key *key, enum record_table ta
 	key_big(key, number, width);
 }
 
-struct slice record_key_slice(const struct record_key *key)
-{
-	return (struct slice){ key->data, key->len };
-}
-
 /* A key is half a KiB and copied when it is returned: one function's result is not the beginning of another's. */
 struct record_key record_key_meta(const char *name)
 {
 	struct record_key key;
 
 	key_start(&key, TABLE_META, slice_of(name));
+	return key;
+}
+
+struct record_key record_key_counter(void)
+{
+	static const char counter[] = "counter";
+	struct record_key key;
+
+	key_start(&key, TABLE_META, (struct slice){ counter, sizeof(counter) - 1 });
 	return key;
 }
 
@@ -73,11 +77,16 @@ struct record_key record_key_tail(uint16_t chain)
 	return key;
 }
 
+void record_key_set(struct record_key *key, enum record_table table, struct slice lock)
+{
+	key_start(key, table, lock);
+}
+
 struct record_key record_key_of(enum record_table table, struct slice lock)
 {
 	struct record_key key;
 
-	key_start(&key, table, lock);
+	record_key_set(&key, table, lock);
 	return key;
 }
 
@@ -125,12 +134,18 @@ struct record_key record_key_holder(enum record_table table, struct slice owner,
 	return key;
 }
 
+void record_key_set_held(struct record_key *key, enum record_table table, struct slice owner, struct slice who,
+			 uint64_t number)
+{
+	key_holder(key, table, owner, who);
+	key_big(key, number, 8);
+}
+
 struct record_key record_key_held(enum record_table table, struct slice owner, struct slice who, uint64_t number)
 {
 	struct record_key key;
 
-	key_holder(&key, table, owner, who);
-	key_big(&key, number, 8);
+	record_key_set_held(&key, table, owner, who, number);
 	return key;
 }
 

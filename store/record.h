@@ -55,8 +55,13 @@ struct record_key {
 	unsigned char data[STORE_KEY_MAX];
 };
 
-struct slice record_key_slice(const struct record_key *key);
+static inline struct slice record_key_slice(const struct record_key *key)
+{
+	return (struct slice){ key->data, key->len };
+}
+
 struct record_key record_key_meta(const char *name);
+struct record_key record_key_counter(void);
 struct record_key record_key_tail(uint16_t chain);
 struct record_key record_key_of(enum record_table table, struct slice lock);   /* TABLE_LOCK, TEXT, QUEUE */
 struct record_key record_key_number(enum record_table table, uint64_t number); /* TABLE_TICKET_TEXT, DIR */
@@ -76,6 +81,11 @@ struct record_key record_key_reference(struct slice url, uint8_t type, struct sl
 struct record_key record_key_app(struct slice resource, struct slice app); /* with an empty app: prefix of all */
 struct record_key record_key_project(struct slice pull,
 				     struct slice project); /* with an empty project: prefix of all */
+
+/* As record_key_of() and record_key_held(), in place: to return a key is to copy half a KiB. For what every call does. */
+void record_key_set(struct record_key *key, enum record_table table, struct slice lock);
+void record_key_set_held(struct record_key *key, enum record_table table, struct slice owner, struct slice who,
+			 uint64_t number);
 
 /* The smallest key after every key that begins with `prefix`; and after `key` itself. */
 struct record_key record_key_after_prefix(struct slice prefix);

@@ -19,6 +19,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #define STORE_KEY_MAX 510             /* longest key, in bytes; the shortest is 1 */
 #define STORE_VALUE_MAX (1024 * 1024) /* longest value */
@@ -153,6 +154,9 @@ void store_room(struct store *store, struct store_room *out);
 void store_stats(struct store *store, struct store_stats *out);
 
 /* A slice of a string, without its NUL. */
-struct slice slice_of(const char *text);
+static inline struct slice slice_of(const char *text)
+{
+	return (struct slice){ .data = text, .len = strlen(text) };
+}
 
 #endif

@@ -60,11 +60,6 @@ bool slice_begins(struct slice text, struct slice prefix)
 	return text.len >= prefix.len && (prefix.len == 0 || memcmp(text.data, prefix.data, prefix.len) == 0);
 }
 
-struct slice slice_of(const char *text)
-{
-	return (struct slice){ .data = text, .len = strlen(text) };
-}
-
 /*
  * Keys with a number in them are mostly the greatest of all: the last one is looked at first. What lies between two keys that
  * begin as this one does, does so too.
