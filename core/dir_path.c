@@ -212,13 +212,14 @@ int dir_check(struct op *op, struct slice lock)
 	if (!is_custom(lock))
 		return 0;
 	dir = key_split(lock, &leaf);
-	rc = dir == 0 ? 0 : dir_load(op, dir, &record);
+	rc = dir_load(op, dir, &record);
 	if (rc == 1)
 		return why_set(op->why, -ENOENT, ATLOCK_LOCK_NOT_FOUND,
 			       "the directory of \"%.*s\" is not there: make it first", (int)leaf.len,
 			       (const char *)leaf.data);
-	if (rc == 0)
-		rc = dir_entry(op, dir, leaf, &id);
+	if (rc < 0 || record.children == 0)
+		return rc;
+	rc = dir_entry(op, dir, leaf, &id);
 	if (rc != 0)
 		return rc < 0 ? rc : 0;
 	if (op->why != NULL && dir_path(op, lock, path, sizeof(path)) >= 0)
