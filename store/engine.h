@@ -32,11 +32,11 @@ struct store_engine {
 
 	/*
 	 * Reads of what is committed or comes earlier in the same batch: 0, 1 (none) or a negative errno. `view` is what the
-	 * engine gave txn_run(). An empty `from` is the first key. `value` of `next` may be NULL. What they point to stays
-	 * until txn_run() returns.
+	 * engine gave txn_run(). `next` gives the first key >= `from` that begins with `prefix`, which `from` is not before; its
+	 * `value` may be NULL. What they point to stays until txn_run() returns.
 	 */
 	int (*get)(void *view, struct slice key, struct slice *value);
-	int (*next)(void *view, struct slice from, struct slice *key, struct slice *value);
+	int (*next)(void *view, struct slice from, struct slice prefix, struct slice *key, struct slice *value);
 
 	/* As store_copy(). */
 	int (*copy)(struct engine *engine, const char *to);
@@ -64,11 +64,13 @@ struct writes {
 size_t writes_find(const struct writes *writes, struct slice key, bool *same);
 
 /*
- * First key >= `from` of the writes and of what lies below them together: 0, 1 (none) or a negative errno. `next` reads
- * what lies below, as the engine's function of that name.
+ * First key >= `from` that begins with `prefix`, of the writes and of what lies below them together: 0, 1 (none) or a negative
+ * errno. `next` reads what lies below, as the engine's function of that name. Removals are passed one at a time, but none that
+ * the prefix leaves out.
  */
-typedef int next_fn(void *below, struct slice from, struct slice *key, struct slice *value);
-int writes_next(const struct writes *writes, next_fn *next, void *below, struct slice from, struct txn_write *out);
+typedef int next_fn(void *below, struct slice from, struct slice prefix, struct slice *key, struct slice *value);
+int writes_next(const struct writes *writes, next_fn *next, void *below, struct slice from, struct slice prefix,
+		struct txn_write *out);
 
 /* A transaction handle, which an engine keeps and uses again and again on one thread at a time. NULL: no memory. */
 struct store_txn *txn_new(const struct store_engine *engine, bool readonly);

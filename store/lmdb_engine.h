@@ -183,7 +183,7 @@ int lmdb_data_make(const struct lmdb_dir *dir, const char *where, size_t map_siz
 int lmdb_update(struct engine *engine, struct store *store, store_fn *fn, void *arg);
 int lmdb_view(struct engine *engine, store_fn *fn, void *arg);
 int lmdb_get(void *view, struct slice key, struct slice *value);
-int lmdb_next(void *view, struct slice from, struct slice *key, struct slice *value);
+int lmdb_next(void *view, struct slice from, struct slice prefix, struct slice *key, struct slice *value);
 int lmdb_copy(struct engine *engine, const char *to);
 void lmdb_room(struct engine *engine, struct store_room *out);
 

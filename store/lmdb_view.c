@@ -60,7 +60,7 @@ static bool view_goes_on(const struct lmdb_view *view, struct slice from)
 }
 
 /* As lmdb_next(), without the layer. */
-static int below_next(void *view, struct slice from, struct slice *key, struct slice *value)
+static int below_next(void *view, struct slice from, struct slice prefix, struct slice *key, struct slice *value)
 {
 	struct lmdb_view *v = view;
 	MDB_val k = { .mv_size = from.len, .mv_data = (void *)(uintptr_t)from.data };
@@ -79,15 +79,17 @@ static int below_next(void *view, struct slice from, struct slice *key, struct s
 	if (rc != 0)
 		return lmdb_errno(rc);
 	*key = v->at = (struct slice){ .data = k.mv_data, .len = k.mv_size };
+	if (!slice_begins(*key, prefix))
+		return 1;
 	*value = (struct slice){ .data = found.mv_data, .len = found.mv_size };
 	return 0;
 }
 
-int lmdb_next(void *view, struct slice from, struct slice *key, struct slice *value)
+int lmdb_next(void *view, struct slice from, struct slice prefix, struct slice *key, struct slice *value)
 {
 	const struct lmdb_view *v = view;
 	struct txn_write found;
-	int rc = writes_next(&v->layer->writes, below_next, view, from, &found);
+	int rc = writes_next(&v->layer->writes, below_next, view, from, prefix, &found);
 
 	if (rc != 0)
 		return rc;

@@ -242,11 +242,9 @@ int store_next(struct store_txn *txn, struct slice from, struct slice prefix, st
 
 	if (slice_compare(from, prefix) < 0)
 		from = prefix;
-	int rc = txn_check(txn, writes_next(&txn->writes, txn->engine->next, txn->view, from, &found));
+	int rc = txn_check(txn, writes_next(&txn->writes, txn->engine->next, txn->view, from, prefix, &found));
 	if (rc != 0)
 		return rc;
-	if (!slice_begins(found.key, prefix))
-		return 1;
 	*key = found.key;
 	if (value != NULL)
 		*value = found.value;

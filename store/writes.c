@@ -93,7 +93,8 @@ size_t writes_find(const struct writes *writes, struct slice key, bool *same)
 	return low;
 }
 
-int writes_next(const struct writes *writes, next_fn *next, void *below, struct slice from, struct txn_write *out)
+int writes_next(const struct writes *writes, next_fn *next, void *below, struct slice from, struct slice prefix,
+		struct txn_write *out)
 {
 	unsigned char after[STORE_KEY_MAX + 1];
 	bool same;
@@ -101,7 +102,7 @@ int writes_next(const struct writes *writes, next_fn *next, void *below, struct 
 
 	for (;;) {
 		int order = -1;
-		int rc = next(below, from, &out->key, &out->value);
+		int rc = next(below, from, prefix, &out->key, &out->value);
 		if (rc < 0)
 			return rc;
 
@@ -109,6 +110,8 @@ int writes_next(const struct writes *writes, next_fn *next, void *below, struct 
 		for (; i < writes->count; i++) {
 			if (rc == 0)
 				order = slice_compare(writes->list[i]->key, out->key);
+			else if (!slice_begins(writes->list[i]->key, prefix))
+				return 1;
 			if (order >= 0 || writes->list[i]->value.data != NULL)
 				break;
 		}

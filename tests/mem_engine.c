@@ -152,12 +152,12 @@ static int mem_get(void *view, struct slice key, struct slice *value)
 	return 0;
 }
 
-static int mem_next(void *view, struct slice from, struct slice *key, struct slice *value)
+static int mem_next(void *view, struct slice from, struct slice prefix, struct slice *key, struct slice *value)
 {
 	struct mem_world *world = view;
 	const struct entry *entry = RB_NFIND(entry_tree, &world->entries, &(struct entry){ .key = from });
 
-	if (entry == NULL)
+	if (entry == NULL || !slice_begins(entry->key, prefix))
 		return 1;
 	*key = entry->key;
 	if (value != NULL)

@@ -328,6 +328,52 @@ static void an_overlooked_read_error_fails_the_function(void **state)
 	txn_free(txn);
 }
 
+static unsigned int searches;
+
+static int counting_next(void *view, struct slice from, struct slice prefix, struct slice *key, struct slice *value)
+{
+	searches++;
+	return mem_engine.next(view, from, prefix, key, value);
+}
+
+/* Removes what is below "b" and looks for what is below "a" and "c": nothing. */
+static int beyond_fn(struct store_txn *txn, void *arg)
+{
+	struct slice key;
+
+	(void)arg;
+	for (char name[] = "b0"; name[1] <= '9'; name[1]++)
+		assert_int_equal(store_del(txn, slice_of(name)), 0);
+	searches = 0;
+	assert_int_equal(store_next(txn, slice_of("a"), slice_of("a"), &key, NULL), 1);
+	assert_int_equal(store_next(txn, slice_of("b9x"), slice_of("b9"), &key, NULL), 1);
+	put(txn, "d", "1");
+	assert_int_equal(store_next(txn, slice_of("c"), slice_of("c"), &key, NULL), 1);
+	return 0;
+}
+
+static int ten_fn(struct store_txn *txn, void *arg)
+{
+	(void)arg;
+	for (char name[] = "b0"; name[1] <= '9'; name[1]++)
+		put(txn, name, "1");
+	return 0;
+}
+
+static void a_search_looks_at_nothing_beyond_its_prefix(void **state)
+{
+	struct fixture *f = *state;
+	struct store_engine counting = mem_engine;
+
+	assert_int_equal(store_update(f->store, ten_fn, NULL), 0);
+	counting.next = counting_next;
+	struct store_txn *txn = txn_new(&counting, false);
+	assert_non_null(txn);
+	assert_int_equal(txn_run(txn, f->world, beyond_fn, NULL), 0);
+	assert_int_equal(searches, 3);
+	txn_free(txn);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -340,6 +386,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(lengths_are_checked, setup, teardown),
 		cmocka_unit_test_setup_teardown(views_do_not_write_and_functions_do_not_nest, setup, teardown),
 		cmocka_unit_test(an_overlooked_read_error_fails_the_function),
+		cmocka_unit_test_setup_teardown(a_search_looks_at_nothing_beyond_its_prefix, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
