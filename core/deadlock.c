@@ -294,9 +294,9 @@ static int may_be_in_cycle(struct op *op, struct slice owner, struct slice who)
 	return rc < 0 ? rc : rc == 0;
 }
 
-int deadlock_check_wait(struct op *op, struct slice lock, struct slice owner, struct slice who)
+int deadlock_check_wait(struct op *op, struct slice lock, const struct record_lock *record, struct slice owner,
+			struct slice who)
 {
-	struct record_lock record;
 	struct slice other;
 	uint64_t number;
 	uint8_t rank;
@@ -304,9 +304,7 @@ int deadlock_check_wait(struct op *op, struct slice lock, struct slice owner, st
 
 	if (op->options->deadlock_policy == ATLOCK_DEADLOCK_OFF)
 		return 0;
-	rc = table_lock_get(op, lock, &record);
-	if (rc == 0)
-		rc = table_wait_next(op, record.owner, record.who, 0, &number, &rank, &other);
+	rc = table_wait_next(op, record->owner, record->who, 0, &number, &rank, &other);
 	if (rc != 0)
 		return rc < 0 ? rc : 0;
 	return deadlock_check(op, lock, owner, who);

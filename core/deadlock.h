@@ -14,8 +14,9 @@
  */
 int deadlock_check(struct op *op, struct slice lock, struct slice owner, struct slice who);
 
-/* The same when it has begun to wait for `lock`. Costs two look-ups unless the holder of that waits, too. */
-int deadlock_check_wait(struct op *op, struct slice lock, struct slice owner, struct slice who);
+/* The same when it has begun to wait for `lock`, whose record is given. Costs one look-up unless the holder of that waits, too. */
+int deadlock_check_wait(struct op *op, struct slice lock, const struct record_lock *record, struct slice owner,
+			struct slice who);
 
 /*
  * To be called when `lock` was handed to `owner` + `who` by a call that can be refused: -EDEADLK if that holder is in a

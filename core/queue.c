@@ -57,8 +57,8 @@ static int refuse_full(struct op *op, struct slice lock, const struct record_loc
 				 "the queue is full (option max_queue), try again later");
 }
 
-/* Writes the ticket, then sees whether the wait closes a circle. */
-static int join_queue(struct op *op, struct slice lock, struct join *join)
+/* Writes the ticket, then sees whether the wait closes a circle. `record` is the lock's. */
+static int join_queue(struct op *op, struct slice lock, const struct record_lock *record, struct join *join)
 {
 	const struct atlock_caller *caller = op->caller;
 	struct record_key text;
@@ -95,7 +95,7 @@ static int join_queue(struct op *op, struct slice lock, struct join *join)
 	if (rc == 0)
 		rc = event_ticket(op, ATLOCK_EVENT_QUEUED, ATLOCK_OK, lock, &ticket);
 	if (rc == 0)
-		rc = deadlock_check_wait(op, lock, ticket.record.owner, ticket.record.who);
+		rc = deadlock_check_wait(op, lock, record, ticket.record.owner, ticket.record.who);
 	if (rc < 0)
 		return rc;
 	op_bound(op, ticket.record.who, ticket.record.start);
@@ -165,7 +165,7 @@ static int join_in_txn(struct op *op)
 		rc = refuse_full(op, lock, &record);
 	if (rc == 0)
 		rc = rules_room(op);
-	return rc < 0 ? rc : join_queue(op, lock, join);
+	return rc < 0 ? rc : join_queue(op, lock, &record, join);
 }
 
 /* Everything that can be refused without looking at the lock. */
