@@ -9,39 +9,54 @@
 struct queue {
 	struct fsck *fsck;
 	struct slice lock;
-	uint64_t count;
-	int64_t deadline;
+	struct record_queue record; /* as it ought to be */
 };
+
+/* A place that a first ticket stands before would keep it from being found. */
+static bool queue_agrees(const struct record_queue *found, const struct record_queue *counted)
+{
+	if (found->passed_rank > counted->passed_rank ||
+	    (found->passed_rank == counted->passed_rank && found->passed > counted->passed))
+		return false;
+	return found->count == counted->count && found->min_deadline <= counted->min_deadline;
+}
 
 /* Compares the queue that has been counted with its record. */
 static int queue_end(struct queue *queue)
 {
+	const struct record_queue *counted = &queue->record;
 	struct fsck *fsck = queue->fsck;
-	struct record_queue counted = { queue->count, queue->deadline };
 	struct record_key key = record_key_of(TABLE_QUEUE, queue->lock);
 	struct record_queue found = { .count = 0 };
 	int rc;
 
-	if (queue->count == 0)
+	if (counted->count == 0)
 		return 0;
 	rc = fsck_get(fsck, RECORD_QUEUE, &key, &found);
-	if (rc < 0 || (rc == 0 && found.count == counted.count && found.min_deadline <= counted.min_deadline))
+	if (rc < 0 || (rc == 0 && queue_agrees(&found, counted)))
 		return rc;
-	fsck_problem(fsck, record_key_slice(&key), "the queue's count or earliest deadline is wrong", "counted anew");
-	return fsck->fix ? op_put(fsck->op, RECORD_QUEUE, &key, &counted) : 0;
+	fsck_problem(fsck, record_key_slice(&key), "the queue's count, earliest deadline or first place is wrong",
+		     "counted anew");
+	return fsck->fix ? op_put(fsck->op, RECORD_QUEUE, &key, counted) : 0;
 }
 
-static int queue_add(struct queue *queue, struct slice lock, int64_t deadline)
+static int queue_add(struct queue *queue, struct slice lock, uint64_t number, const struct record_ticket *ticket)
 {
+	struct record_queue *record = &queue->record;
 	int rc = 0;
 
 	if (!slice_equal(lock, queue->lock)) {
 		rc = queue_end(queue);
-		*queue = (struct queue){ queue->fsck, lock, 0, ATLOCK_NEVER };
+		queue->lock = lock;
+		*record = (struct record_queue){
+			.min_deadline = ATLOCK_NEVER,
+			.passed_rank = table_rank(ticket->priority),
+			.passed = number - (number > 0),
+		};
 	}
-	queue->count++;
-	if (deadline < queue->deadline)
-		queue->deadline = deadline;
+	record->count++;
+	if (ticket->deadline < record->min_deadline)
+		record->min_deadline = ticket->deadline;
 	return rc;
 }
 
@@ -124,7 +139,7 @@ static int tickets_each(struct fsck *fsck, struct queue *queue)
 		number = record_number((const unsigned char *)key.data + key.len - 8);
 		fsck->waiting++;
 		if (rc == 0)
-			rc = queue_add(queue, lock, record.deadline);
+			rc = queue_add(queue, lock, number, &record);
 		if (rc == 0)
 			rc = fsck_number_add(&fsck->tickets, number, 0);
 		if (rc == 0)

@@ -189,7 +189,7 @@ int grant_next(struct op *op, struct slice lock, const struct record_lock *old, 
 	int rc = queue->count == 0;
 
 	/* Mostly nobody waits, and to look for tickets among keys that were just removed is dear. */
-	while (rc == 0 && (rc = table_ticket_next(op, lock, 0, 0, &ticket)) == 0) {
+	while (rc == 0 && (rc = table_ticket_first(op, lock, &ticket)) == 0) {
 		if (ticket.record.deadline >= op->now)
 			return grant_to(op, lock, old, &ticket, record);
 		rc = grant_time_out(op, lock, &ticket);

@@ -174,6 +174,18 @@ int table_queue_put(struct op *op, struct slice lock, const struct record_queue 
 	return queue->count == 0 ? table_drop(op, &key) : op_put(op, RECORD_QUEUE, &key, queue);
 }
 
+/* Notes that a ticket has come that may be served before all others. */
+static void queue_enter(struct record_queue *queue, const struct ticket *ticket)
+{
+	uint8_t rank = table_rank(ticket->record.priority);
+
+	if (queue->count == 0 || rank < queue->passed_rank ||
+	    (rank == queue->passed_rank && ticket->number <= queue->passed)) {
+		queue->passed_rank = rank;
+		queue->passed = ticket->number - 1;
+	}
+}
+
 static int count_waiting(struct op *op, struct slice lock, const struct ticket *ticket, bool added)
 {
 	struct record_queue queue;
@@ -185,6 +197,7 @@ static int count_waiting(struct op *op, struct slice lock, const struct ticket *
 	if (rc < 0)
 		return rc;
 	if (added) {
+		queue_enter(&queue, ticket);
 		queue.count++;
 		if (ticket->record.deadline < queue.min_deadline)
 			queue.min_deadline = ticket->record.deadline;
@@ -264,6 +277,22 @@ int table_ticket_next(struct op *op, struct slice lock, uint8_t rank, uint64_t n
 	out->number = record_number((const unsigned char *)key.data + prefix.len + 1);
 	rc = record_decode(RECORD_TICKET, value, &out->record);
 	return rc < 0 ? op_corrupt(op, key, rc) : 0;
+}
+
+int table_ticket_first(struct op *op, struct slice lock, struct ticket *out)
+{
+	struct record_key key = record_key_of(TABLE_QUEUE, lock);
+	struct record_queue queue;
+	int rc;
+
+	rc = op_get(op, RECORD_QUEUE, &key, &queue);
+	if (rc == 0)
+		rc = table_ticket_next(op, lock, queue.passed_rank, queue.passed, out);
+	if (rc != 0)
+		return rc;
+	queue.passed_rank = table_rank(out->record.priority);
+	queue.passed = out->number - 1;
+	return op_put(op, RECORD_QUEUE, &key, &queue);
 }
 
 int table_ticket_get(struct op *op, struct slice lock, uint8_t rank, uint64_t number, struct ticket *out)

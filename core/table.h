@@ -35,6 +35,12 @@ int table_ticket_del(struct op *op, struct slice lock, const struct ticket *tick
 int table_ticket_next(struct op *op, struct slice lock, uint8_t rank, uint64_t number, struct ticket *out);
 
 /*
+ * First ticket of a lock: 0 or 1. Keeps in the queue's record where it was found. The keys of those served before, which an
+ * engine may have to pass one at a time, are not looked at again.
+ */
+int table_ticket_first(struct op *op, struct slice lock, struct ticket *out);
+
+/*
  * First wait of a holder with a number > `after`: 0 or 1. `lock` is what it waits for, `rank` where; both point into the
  * store.
  */

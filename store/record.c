@@ -21,10 +21,11 @@ struct layout {
 	uint8_t version;
 };
 
-#define F(record, kind, name)                                           \
-	{                                                               \
-		FIELD_##kind, 1, offsetof(struct record_##record, name) \
+#define F_SINCE(version, record, kind, name)                                  \
+	{                                                                     \
+		FIELD_##kind, version, offsetof(struct record_##record, name) \
 	}
+#define F(record, kind, name) F_SINCE(1, record, kind, name)
 
 static const struct field format_fields[] = { F(format, U32, version), F(format, U64, created) };
 
@@ -51,7 +52,12 @@ static const struct field ticket_fields[] = {
 	F(ticket, STRING, who),  F(ticket, STRING, host),
 };
 
-static const struct field queue_fields[] = { F(queue, U64, count), F(queue, U64, min_deadline) };
+static const struct field queue_fields[] = {
+	F(queue, U64, count),
+	F(queue, U64, min_deadline),
+	F_SINCE(2, queue, U8, passed_rank),
+	F_SINCE(2, queue, SHORT, passed),
+};
 
 static const struct field hold_fields[] = { F(hold, U64, count), F(hold, U64, mean) };
 
@@ -115,10 +121,11 @@ static const struct field setting_fields[] = { F(setting, LONG_STRING, value) };
 
 static const struct field seal_fields[] = { F(seal, U8, changing), F(seal, STRING, key), F(seal, STRING, old) };
 
-#define LAYOUT(name)                                                                                             \
-	{                                                                                                        \
-		name##_fields, sizeof(name##_fields) / sizeof(name##_fields[0]), sizeof(struct record_##name), 1 \
+#define LAYOUT_VERSION(name, version)                                                                                  \
+	{                                                                                                              \
+		name##_fields, sizeof(name##_fields) / sizeof(name##_fields[0]), sizeof(struct record_##name), version \
 	}
+#define LAYOUT(name) LAYOUT_VERSION(name, 1)
 
 static const struct layout layouts[] = {
 	[RECORD_FORMAT_INFO] = LAYOUT(format),
@@ -126,7 +133,7 @@ static const struct layout layouts[] = {
 	[RECORD_TAIL] = LAYOUT(tail),
 	[RECORD_LOCK] = LAYOUT(lock),
 	[RECORD_TICKET] = LAYOUT(ticket),
-	[RECORD_QUEUE] = LAYOUT(queue),
+	[RECORD_QUEUE] = LAYOUT_VERSION(queue, 2),
 	[RECORD_HOLD] = LAYOUT(hold),
 	[RECORD_DIR] = LAYOUT(dir),
 	[RECORD_EVENT] = LAYOUT(event),

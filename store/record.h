@@ -163,6 +163,8 @@ struct record_ticket {
 struct record_queue {
 	uint64_t count;
 	int64_t min_deadline; /* no ticket's deadline is earlier; may be too early */
+	uint8_t passed_rank;  /* every ticket stands behind this place in service order; may be too far ahead */
+	uint64_t passed;      /* the ticket's number there */
 };
 
 struct record_hold {

@@ -61,7 +61,7 @@ static const struct record_ticket ticket = {
 	.who = TEXT("pr:5"),
 	.host = TEXT("host"),
 };
-static const struct record_queue queue = { 3, -1 };
+static const struct record_queue queue = { 3, -1, 2, 300 };
 static const struct record_hold hold = { 4, INT64_MAX };
 static const struct record_dir dir = { 1, 2, 3, 4, 01777, 5, -6, 7, TEXT("any\xff name") };
 static const struct record_event event = {
@@ -351,6 +351,24 @@ static void record_of_another_kind_is_refused(void **state)
 	}
 }
 
+/* A queue's record has two fields more since its version 2. */
+static void fields_that_an_older_record_lacks_are_zero(void **state)
+{
+	unsigned char bytes[RECORD_MAX];
+	const size_t len = 2 + 8 + 8 + 4;
+	struct record_queue got;
+
+	(void)state;
+	assert_int_equal(record_encode(RECORD_QUEUE, &queue, bytes), len + 1 + 2);
+	bytes[1] = 1;
+	crc_repair(bytes, len);
+	assert_int_equal(record_decode(RECORD_QUEUE, (struct slice){ bytes, len }, &got), 0);
+	assert_int_equal(got.count, 3);
+	assert_int_equal(got.min_deadline, -1);
+	assert_int_equal(got.passed_rank, 0);
+	assert_int_equal(got.passed, 0);
+}
+
 static void record_of_a_newer_version_is_refused(void **state)
 {
 	unsigned char bytes[RECORD_MAX];
@@ -461,6 +479,7 @@ int main(void)
 		cmocka_unit_test(any_flipped_bit_is_noticed),
 		cmocka_unit_test(any_flipped_bit_with_good_checksum_does_no_harm),
 		cmocka_unit_test(record_of_another_kind_is_refused),
+		cmocka_unit_test(fields_that_an_older_record_lacks_are_zero),
 		cmocka_unit_test(record_of_a_newer_version_is_refused),
 		cmocka_unit_test(strings_have_limits),
 		cmocka_unit_test(keys_sort_as_the_numbers_in_them),

@@ -47,6 +47,24 @@ static void lost_indexes_are_made_anew(void **state)
 	assert_string_equal(stage_holder(s, "global/a"), "bob@1 pending");
 }
 
+/* A place behind the first ticket would keep it from ever being served. */
+static void queue_that_begins_too_late_is_counted_anew(void **state)
+{
+	struct stage *s = *state;
+	struct record_queue queue = { .count = 2, .passed_rank = ATLOCK_PRIORITIES - 1 };
+	struct record_key key = key_of(TABLE_QUEUE, "global/a");
+	unsigned char bytes[RECORD_MAX];
+	int len = record_encode(RECORD_QUEUE, &queue, bytes);
+
+	assert_true(len > 0);
+	populate(s);
+	stage_put(s, record_key_slice(&key), (struct slice){ bytes, (size_t)len });
+	assert_string_equal(spoil_repair(s),
+			    "Qga: the queue's count, earliest deadline or first place is wrong: counted anew\n");
+	assert_int_equal(stage_release(s, "global/a", "alice@1"), 0);
+	assert_string_equal(stage_holder(s, "global/a"), "bob@1 pending");
+}
+
 static void entries_too_many_go(void **state)
 {
 	struct stage *s = *state;
@@ -374,6 +392,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		STAGED(lost_indexes_are_made_anew),
+		STAGED(queue_that_begins_too_late_is_counted_anew),
 		STAGED(entries_too_many_go),
 		STAGED(damaged_lock_stays_whose_it_was),
 		STAGED(lost_locks_come_back),
