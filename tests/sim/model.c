@@ -52,6 +52,7 @@ const char *const model_tallies[TALLY_COUNT] = {
 
 const char *const choice_names[CHOICE_KINDS] = {
 	[CHOICE_CYCLE] = "another cycle or edge",
+	[CHOICE_OLDER] = "an older cycle is left to the pass",
 };
 
 int choice_take(struct model *model, enum choice_kind kind, int n)

@@ -2,7 +2,8 @@
  * The reference model: what the lock manager promises, in plain arrays and linear searches. It shares no code with the
  * manager; of its header it uses constants only.
  *
- * The contract leaves open which of several cycles is broken first and what deadlock_policy=random takes. There the model
+ * The contract leaves open which of several cycles is broken first, what deadlock_policy=random takes, and whether a new wait
+ * also breaks cycles that were there before it (arisen while the policy was off) and are the pass's. There the model
  * asks choice_take(), and the caller, if what the manager did does not match, runs the step again on a fresh copy with
  * the next choice until one matches or none is left.
  */
@@ -71,6 +72,7 @@ extern const char *const model_tallies[TALLY_COUNT];
 /* Where the contract leaves something open. */
 enum choice_kind {
 	CHOICE_CYCLE, /* which of several cycles is broken first, which edge at random */
+	CHOICE_OLDER, /* whether a cycle that the new wait is no part of is broken or left */
 	CHOICE_KINDS
 };
 

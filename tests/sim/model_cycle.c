@@ -1,5 +1,6 @@
 #include <errno.h>
 #include <limits.h>
+#include <string.h>
 
 #include "model_parts.h"
 
@@ -30,6 +31,7 @@ struct search {
 	int depth;
 	struct victim victims[EDGES];
 	int victims_len;
+	bool leaves[CAST_LOCKS]; /* a cycle leaves the start by a wait for this lock */
 };
 
 static int node(int lock, int actor)
@@ -70,6 +72,7 @@ static void search_init(struct search *search, const struct model *model)
 	search->edges_len = 0;
 	search->victims_len = 0;
 	search->depth = 0;
+	memset(search->leaves, 0, sizeof(search->leaves));
 	for (int i = 0; i < CAST_LOCKS; i++)
 		edges_of(search, i);
 }
@@ -101,6 +104,7 @@ static void cycle_found(struct search *search)
 {
 	int64_t policy = search->model->options.policy;
 	const struct edge *loser = search->path[0];
+	search->leaves[loser->lock] = true;
 	for (int i = 0; i < search->depth; i++) {
 		if (policy == ATLOCK_DEADLOCK_RANDOM)
 			victim_add(search, search->path[i]);
@@ -180,6 +184,8 @@ bool model_break_cycles(struct model *model, int lock, int actor, uint64_t reque
 		search.start = node(lock, actor);
 		walk(&search, search.start);
 		if (search.victims_len == 0)
+			break;
+		if (request && !search.leaves[lock] && choice_take(model, CHOICE_OLDER, 2) == 1)
 			break;
 		self |= victim_end(model, victim_choose(model, &search), request);
 		model->tally[TALLY_DEADLOCK_HAND_OVER] += request == 0;

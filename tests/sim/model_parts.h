@@ -44,8 +44,8 @@ void model_hand_over(struct model *model, int index);
 
 /*
  * model_cycle.c: breaks every cycle through `actor` as one that waits for or holds `lock`; true if the ticket of order
- * `request` was lost by that (its waiter is not told: the call itself says so). Whether there is one. And breaks every
- * cycle there is; how many.
+ * `request` was lost by that (its waiter is not told: the call itself says so). Those that such a request is no part of
+ * may be left. Whether there is one. And breaks every cycle there is; how many.
  */
 bool model_break_cycles(struct model *model, int lock, int actor, uint64_t request);
 bool model_in_cycle(const struct model *model, int lock, int actor);
