@@ -27,6 +27,9 @@ struct store_engine {
 	int (*update)(struct engine *engine, struct store *store, store_fn *fn, void *arg);
 	int (*view)(struct engine *engine, store_fn *fn, void *arg);
 
+	/* As store_submit(). NULL: it is made of `update`. */
+	void (*submit)(struct engine *engine, struct store *store, struct store_job *job);
+
 	/* As store_settle(). NULL: there is nothing to do. */
 	int (*settle)(struct engine *engine, struct store *store);
 

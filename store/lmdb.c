@@ -271,6 +271,7 @@ const struct store_engine store_lmdb = {
 	.open = lmdb_open,
 	.close = lmdb_close,
 	.update = lmdb_update,
+	.submit = lmdb_submit,
 	.settle = lmdb_settle,
 	.view = lmdb_view,
 	.get = lmdb_get,

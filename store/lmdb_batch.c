@@ -1,8 +1,11 @@
 /*
- * Group commit. An update queues its request. If nobody leads, it leads: on its own thread it takes every request that is
- * pending, runs them in one LMDB transaction, commits once and answers all of them; then it makes the first request that
- * came meanwhile the next leader. While one leader waits for the disk the next batch gathers by itself, and an update that
- * is alone never changes threads.
+ * Group commit. An update queues its job. If nobody leads, it leads: on its own thread it takes every job that is pending,
+ * runs them in one LMDB transaction, commits once and answers all of them. While one leader waits for the disk the next
+ * batch gathers by itself, and an update that is alone never changes threads.
+ *
+ * Whoever waits for its job may be told to lead the next batch. A job that was submitted has nobody who waits: if there are
+ * only such, nobody leads while the batch is answered, so that the next who comes takes them along, and after that this
+ * thread does if nobody came.
  *
  * Left at that, half the callers would always be in the batch under way and the other half in the next one. So a leader
  * first gives those of the last batch, who tend to come back at once, a fraction of a commit's time to join.
@@ -20,22 +23,18 @@
 #define GATHER_PART 4                 /* of the last commit's time */
 #define FILES_LOOK INT64_C(100000000) /* ns between looks at the files with sync=off */
 
-enum request_state {
-	REQUEST_WAITING,
-	REQUEST_ASLEEP, /* waiting, and in the kernel */
-	REQUEST_LEADS,  /* told to lead */
-	REQUEST_DONE,
+/*
+ * Of a job that somebody waits for, which has no `done`; a futex. Its function may be NULL: then it is only to settle. The
+ * link is queue_lock's while the job is pending, then the leader's.
+ */
+enum job_state {
+	JOB_WAITING,
+	JOB_ASLEEP, /* waiting, and in the kernel */
+	JOB_LEADS,  /* told to lead */
+	JOB_DONE,
 };
 
-struct request {
-	store_fn *fn; /* NULL: only to settle */
-	void *arg;
-	int result;
-	_Atomic unsigned int state; /* enum request_state; a futex */
-	STAILQ_ENTRY(request) link; /* queue_lock while pending, then the leader's */
-};
-
-/* What came of a batch beside its requests' results. */
+/* What came of a batch beside its jobs' results. */
 struct outcome {
 	uint64_t watchers;
 	uint64_t kept; /* functions that returned >= 0 */
@@ -43,42 +42,42 @@ struct outcome {
 	struct layer *layer;
 };
 
-static unsigned int request_wait(struct request *request)
+static unsigned int job_wait(struct store_job *job)
 {
-	unsigned int state = REQUEST_WAITING;
+	unsigned int state = JOB_WAITING;
 
-	if (atomic_compare_exchange_strong(&request->state, &state, REQUEST_ASLEEP))
-		state = REQUEST_ASLEEP;
-	while (state == REQUEST_ASLEEP) {
-		(void)syscall(SYS_futex, &request->state, FUTEX_WAIT_PRIVATE, REQUEST_ASLEEP, NULL, NULL, 0);
-		state = atomic_load(&request->state);
+	if (atomic_compare_exchange_strong(&job->state, &state, JOB_ASLEEP))
+		state = JOB_ASLEEP;
+	while (state == JOB_ASLEEP) {
+		(void)syscall(SYS_futex, &job->state, FUTEX_WAIT_PRIVATE, JOB_ASLEEP, NULL, NULL, 0);
+		state = atomic_load(&job->state);
 	}
 	return state;
 }
 
 /*
- * The request lives on its caller's stack and may be gone as soon as its state is set. Waking an address where nobody
- * sleeps any more does nothing.
+ * Such a job lives on its caller's stack and may be gone as soon as its state is set. Waking an address where nobody sleeps
+ * any more does nothing.
  */
-static void request_answer(struct request *request, unsigned int state)
+static void job_tell(struct store_job *job, unsigned int state)
 {
-	if (atomic_exchange(&request->state, state) == REQUEST_ASLEEP)
-		(void)syscall(SYS_futex, &request->state, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+	if (atomic_exchange(&job->state, state) == JOB_ASLEEP)
+		(void)syscall(SYS_futex, &job->state, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
 }
 
 /* Runs one function and takes what it wrote. 0 whatever the function returned, or an LMDB code: the batch failed. */
-static int request_run(struct engine *engine, struct store *store, struct request *request, struct outcome *outcome)
+static int job_run(struct engine *engine, struct store *store, struct store_job *job, struct outcome *outcome)
 {
-	if (request->fn == NULL) {
-		request->result = 0;
+	if (job->fn == NULL) {
+		job->result = 0;
 		outcome->how = KEEP_SETTLED;
 		return 0;
 	}
 	struct arena_mark mark = layer_mark(outcome->layer);
 	engine->reader->layer = outcome->layer;
 	txn_lend(engine->writer, layer_arena(outcome->layer));
-	request->result = txn_run(engine->writer, engine->reader, request->fn, request->arg);
-	if (request->result < 0) {
+	job->result = txn_run(engine->writer, engine->reader, job->fn, job->arg);
+	if (job->result < 0) {
 		layer_return(outcome->layer, mark);
 		return 0;
 	}
@@ -109,8 +108,8 @@ static bool files_are_gone(struct engine *engine)
 	return lmdb_is_deleted(engine);
 }
 
-/* Runs all requests from `first` on, or only that one, and keeps what they wrote as one commit. 0 or an LMDB code. */
-static int batch_try(struct engine *engine, struct store *store, struct request *first, bool alone,
+/* Runs all jobs from `first` on, or only that one, and keeps what they wrote as one commit. 0 or an LMDB code. */
+static int batch_try(struct engine *engine, struct store *store, struct store_job *first, bool alone,
 		     struct outcome *outcome)
 {
 	int rc = 0;
@@ -122,8 +121,8 @@ static int batch_try(struct engine *engine, struct store *store, struct request 
 	struct arena_mark mark = layer_mark(engine->layer);
 	outcome->layer = layer_hold(engine->layer);
 	lmdb_log_begin(&engine->log);
-	for (struct request *r = first; r != NULL && rc == 0; r = alone ? NULL : STAILQ_NEXT(r, link))
-		rc = request_run(engine, store, r, outcome);
+	for (struct store_job *r = first; r != NULL && rc == 0; r = alone ? NULL : STAILQ_NEXT(r, link))
+		rc = job_run(engine, store, r, outcome);
 	if (rc == 0)
 		rc = lmdb_keep(engine, outcome->layer, outcome->how);
 	layer_drop(outcome->layer);
@@ -142,7 +141,7 @@ static void batch_count(struct engine *engine, uint64_t updates)
 }
 
 /* As batch_try(); a failure becomes everybody's result. Negative errno. */
-static int batch_commit(struct engine *engine, struct store *store, struct request *first, bool alone,
+static int batch_commit(struct engine *engine, struct store *store, struct store_job *first, bool alone,
 			uint64_t *watchers)
 {
 	struct outcome outcome = { .kept = 0 };
@@ -159,15 +158,15 @@ static int batch_commit(struct engine *engine, struct store *store, struct reque
 		batch_count(engine, outcome.kept);
 		return 0;
 	}
-	for (struct request *r = first; r != NULL; r = alone ? NULL : STAILQ_NEXT(r, link))
+	for (struct store_job *r = first; r != NULL; r = alone ? NULL : STAILQ_NEXT(r, link))
 		r->result = lmdb_errno(rc);
 	return lmdb_errno(rc);
 }
 
-/* Whether one of the requests only asks for LMDB to get what the log has. */
-static bool batch_settles(const struct request_list *batch)
+/* Whether one of the jobs only asks for LMDB to get what the log has. */
+static bool batch_settles(const struct job_list *batch)
 {
-	const struct request *r = STAILQ_FIRST(batch);
+	const struct store_job *r = STAILQ_FIRST(batch);
 
 	while (r != NULL && r->fn != NULL)
 		r = STAILQ_NEXT(r, link);
@@ -178,14 +177,14 @@ static bool batch_settles(const struct request_list *batch)
  * One that asks for too much must not fail the others: if they do not fit together, each is tried alone. So is each if LMDB
  * did not get what the log has: those who did not ask for that need only the log.
  */
-static uint64_t batch_run(struct engine *engine, struct store *store, struct request_list *batch)
+static uint64_t batch_run(struct engine *engine, struct store *store, struct job_list *batch)
 {
-	struct request *first = STAILQ_FIRST(batch);
+	struct store_job *first = STAILQ_FIRST(batch);
 	uint64_t watchers = 0;
 	int rc = batch_commit(engine, store, first, false, &watchers);
 
 	if ((rc == -ENOSPC || rc == -E2BIG || (rc < 0 && batch_settles(batch))) && STAILQ_NEXT(first, link) != NULL) {
-		struct request *r;
+		struct store_job *r;
 
 		STAILQ_FOREACH(r, batch, link)
 			(void)batch_commit(engine, store, r, true, &watchers);
@@ -193,23 +192,35 @@ static uint64_t batch_run(struct engine *engine, struct store *store, struct req
 	return watchers;
 }
 
-/* Hands leadership on, then answers the batch. `self` is the leader's own request. */
-static void batch_answer(struct engine *engine, struct request_list *batch, const struct request *self)
+/* The first that somebody waits for. */
+static struct store_job *pending_waited(const struct engine *engine)
+{
+	struct store_job *job = STAILQ_FIRST(&engine->pending);
+
+	while (job != NULL && job->done != NULL)
+		job = STAILQ_NEXT(job, link);
+	return job;
+}
+
+/* Hands leadership on, then answers the batch. `self` is the leader's own job. */
+static void batch_answer(struct engine *engine, struct job_list *batch, const struct store_job *self)
 {
 	pthread_mutex_lock(&engine->queue_lock);
-	struct request *next = STAILQ_FIRST(&engine->pending);
+	struct store_job *next = pending_waited(engine);
 	engine->leading = next != NULL;
 	pthread_mutex_unlock(&engine->queue_lock);
 	if (next != NULL)
-		request_answer(next, REQUEST_LEADS);
+		job_tell(next, JOB_LEADS);
 
-	struct request *follower = STAILQ_FIRST(batch);
-	while (follower != NULL) {
-		struct request *after = STAILQ_NEXT(follower, link);
+	struct store_job *job = STAILQ_FIRST(batch);
+	while (job != NULL) {
+		struct store_job *after = STAILQ_NEXT(job, link);
 
-		if (follower != self)
-			request_answer(follower, REQUEST_DONE);
-		follower = after;
+		if (job->done != NULL)
+			job->done(job, job->result);
+		else if (job != self)
+			job_tell(job, JOB_DONE);
+		job = after;
 	}
 }
 
@@ -235,9 +246,9 @@ static void batch_gather(struct engine *engine, bool handed_over)
 		(void)sched_yield();
 }
 
-static void batch_lead(struct engine *engine, struct store *store, struct request *self, bool handed_over)
+static void batch_lead(struct engine *engine, struct store *store, const struct store_job *self, bool handed_over)
 {
-	struct request_list batch = STAILQ_HEAD_INITIALIZER(batch);
+	struct job_list batch = STAILQ_HEAD_INITIALIZER(batch);
 
 	batch_gather(engine, handed_over);
 	pthread_mutex_lock(&engine->queue_lock);
@@ -253,19 +264,49 @@ static void batch_lead(struct engine *engine, struct store *store, struct reques
 	store_tell(store, watchers);
 }
 
-int lmdb_update(struct engine *engine, struct store *store, store_fn *fn, void *arg)
+/* Queues a job; true if the caller is to lead. */
+static bool job_add(struct engine *engine, struct store_job *job)
 {
-	struct request self = { .fn = fn, .arg = arg, .state = REQUEST_WAITING };
-
 	pthread_mutex_lock(&engine->queue_lock);
-	bool follow = engine->leading;
+	bool leads = !engine->leading;
 	engine->leading = true;
-	STAILQ_INSERT_TAIL(&engine->pending, &self, link);
+	STAILQ_INSERT_TAIL(&engine->pending, job, link);
 	atomic_fetch_add_explicit(&engine->waiting, 1, memory_order_relaxed);
 	pthread_mutex_unlock(&engine->queue_lock);
-	if (!follow || request_wait(&self) == REQUEST_LEADS)
-		batch_lead(engine, store, &self, follow);
+	return leads;
+}
+
+/* After a batch: whether jobs are left that nobody has taken on, and the caller is to lead again. */
+static bool leftovers_take(struct engine *engine)
+{
+	pthread_mutex_lock(&engine->queue_lock);
+	bool leads = !engine->leading && !STAILQ_EMPTY(&engine->pending);
+	engine->leading = engine->leading || leads;
+	pthread_mutex_unlock(&engine->queue_lock);
+	return leads;
+}
+
+int lmdb_update(struct engine *engine, struct store *store, store_fn *fn, void *arg)
+{
+	struct store_job self = { .fn = fn, .arg = arg, .state = JOB_WAITING };
+	bool leads = job_add(engine, &self);
+
+	if (leads || job_wait(&self) == JOB_LEADS) {
+		batch_lead(engine, store, &self, !leads);
+		while (leftovers_take(engine))
+			batch_lead(engine, store, NULL, true);
+	}
 	return self.result;
+}
+
+void lmdb_submit(struct engine *engine, struct store *store, struct store_job *job)
+{
+	bool leads = job_add(engine, job);
+
+	for (bool again = false; leads; again = true) {
+		batch_lead(engine, store, NULL, again);
+		leads = leftovers_take(engine);
+	}
 }
 
 int lmdb_settle(struct engine *engine, struct store *store)

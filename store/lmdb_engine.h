@@ -37,8 +37,7 @@
 
 #define LAYER_MAX 2048 /* writes, and pages of long values: all of them are gone through for each commit */
 
-struct request;
-STAILQ_HEAD(request_list, request);
+STAILQ_HEAD(job_list, store_job);
 
 #define LAYER_RUNS 32
 
@@ -130,7 +129,7 @@ struct engine {
 	size_t page;
 
 	pthread_mutex_t queue_lock;
-	struct request_list pending;  /* queue_lock: not yet taken by a leader */
+	struct job_list pending;      /* queue_lock: not yet taken by a leader */
 	bool leading;                 /* queue_lock: somebody leads */
 	_Atomic unsigned int waiting; /* queue_lock to change it: how many are pending */
 	struct store_txn *writer;     /* the leader's, like the next six */
@@ -181,6 +180,7 @@ int lmdb_data_make(const struct lmdb_dir *dir, const char *where, size_t map_siz
 
 /* The engine's functions, by file. */
 int lmdb_update(struct engine *engine, struct store *store, store_fn *fn, void *arg);
+void lmdb_submit(struct engine *engine, struct store *store, struct store_job *job);
 int lmdb_view(struct engine *engine, store_fn *fn, void *arg);
 int lmdb_get(void *view, struct slice key, struct slice *value);
 int lmdb_next(void *view, struct slice from, struct slice prefix, struct slice *key, struct slice *value);

@@ -148,13 +148,30 @@ static int store_usable(const struct store *store)
 	return txn_running() ? -EDEADLK : 0;
 }
 
-int store_update(struct store *store, store_fn *fn, void *arg)
+static int store_writable(const struct store *store)
 {
 	int rc = store_usable(store);
 
+	return rc == 0 && store->readonly ? -EROFS : rc;
+}
+
+int store_update(struct store *store, store_fn *fn, void *arg)
+{
+	int rc = store_writable(store);
+
+	return rc < 0 ? rc : store->engine->update(store->handle, store, fn, arg);
+}
+
+void store_submit(struct store *store, struct store_job *job)
+{
+	int rc = store_writable(store);
+
 	if (rc < 0)
-		return rc;
-	return store->readonly ? -EROFS : store->engine->update(store->handle, store, fn, arg);
+		job->done(job, rc);
+	else if (store->engine->submit != NULL)
+		store->engine->submit(store->handle, store, job);
+	else
+		job->done(job, store->engine->update(store->handle, store, job->fn, job->arg));
 }
 
 int store_view(struct store *store, store_fn *fn, void *arg)

@@ -3,6 +3,7 @@
  *
  *	store_open()                            one engine, chosen by the URI
  *	store_update(), store_view()            from any thread, any number of times
+ *	store_submit()                          an update that nobody waits for
  *	store_close()                           once every call has returned
  *
  * A transaction is a function. The store calls it with a transaction handle, it reads and writes through that handle,
@@ -16,10 +17,12 @@
 #ifndef STORE_STORE_H
 #define STORE_STORE_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/queue.h>
 
 #define STORE_KEY_MAX 510             /* longest key, in bytes; the shortest is 1 */
 #define STORE_VALUE_MAX (1024 * 1024) /* longest value */
@@ -81,6 +84,18 @@ struct store_stats {
 };
 
 typedef int store_fn(struct store_txn *txn, void *arg);
+
+/* An update to be submitted. The caller fills in the first three and keeps it where it is until `done` is called. */
+struct store_job {
+	store_fn *fn;
+	void *arg;
+	void (*done)(struct store_job *job, int result);
+	/* The engine's. */
+	int result;
+	_Atomic unsigned int state;
+	STAILQ_ENTRY(store_job) link;
+};
+
 typedef void store_watch_fn(void *arg, struct slice prefix);
 
 /*
@@ -98,6 +113,13 @@ void store_close(struct store *store);
  * the negative errno of a failed commit; then none of its writes are there.
  */
 int store_update(struct store *store, store_fn *fn, void *arg);
+
+/*
+ * As store_update(), without waiting for the commit: `done` is called once with what that would have returned, perhaps before
+ * this returns, on this thread or on another that updates the store. It may use the store, but should be quick: those whose
+ * commit it was share the thread. All jobs are done before store_close().
+ */
+void store_submit(struct store *store, struct store_job *job);
 
 /* Runs `fn` on one consistent state. Never waits for updates. Returns what `fn` returned. */
 int store_view(struct store *store, store_fn *fn, void *arg);
