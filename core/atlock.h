@@ -390,6 +390,8 @@ struct atlock_request {
 	const struct atlock_caller *self; /* wait: held by this one, who waits as `caller`, is -EDEADLK; or NULL */
 	const char *text;                 /* acquire, wait, enqueue, write: key=value lines, text_len bytes */
 	size_t text_len;
+	unsigned int
+		*own; /* changes of this lock that the call makes are added to it and not told to on_change; or NULL */
 };
 
 /* What a grant gives. */
@@ -458,6 +460,17 @@ int atlock_acquire_all(struct atlock *al, const struct atlock_request *reqs, siz
  */
 int atlock_release(struct atlock *al, const struct atlock_request *req, struct atlock_view *out,
 		   struct atlock_why *why);
+
+/*
+ * Both of them without waiting for the store: `end` is called once with what they would have returned, perhaps before this
+ * returns, on this thread or on another that is in a call of the manager; it should be quick. All that the pointers lead to
+ * must stay until then. All are ended before atlock_close().
+ */
+typedef void atlock_end_fn(void *arg, int rc);
+void atlock_acquire_start(struct atlock *al, const struct atlock_request *req, struct atlock_grant *out,
+			  struct atlock_why *why, atlock_end_fn *end, void *arg);
+void atlock_release_start(struct atlock *al, const struct atlock_request *req, struct atlock_why *why,
+			  atlock_end_fn *end, void *arg);
 
 /*
  * Renews a lease the caller holds: to now + ttl (0: the lease it has), or with `add` by ttl from the old expiry.

@@ -239,27 +239,21 @@ static int op_flush(struct op *op)
 	return rc;
 }
 
-struct op_call {
-	struct op *op;
-	op_fn *fn;
-	bool decided; /* the function has succeeded; what fails after it is the store */
-};
-
 static int op_update_txn(struct store_txn *txn, void *arg)
 {
-	struct op_call *call = arg;
+	struct op *op = arg;
 	int rc;
 	int flushed;
 
-	op_reset(call->op, txn);
-	call->decided = false;
-	rc = call->fn(call->op);
+	op_reset(op, txn);
+	op->decided = false;
+	rc = op->fn(op);
 	if (rc < 0)
 		return rc;
-	call->decided = true;
-	flushed = op_flush(call->op);
+	op->decided = true;
+	flushed = op_flush(op);
 	if (flushed == 0)
-		flushed = call->op->failure;
+		flushed = op->failure;
 	return flushed < 0 ? flushed : rc;
 }
 
@@ -273,13 +267,13 @@ static _Thread_local struct viewing op_viewing;
 
 static int op_view_txn(struct store_txn *txn, void *arg)
 {
-	struct op_call *call = arg;
+	struct op *op = arg;
 	struct viewing outer = op_viewing;
 	int rc;
 
-	op_viewing = (struct viewing){ call->op->al->store, txn };
-	op_reset(call->op, txn);
-	rc = call->fn(call->op);
+	op_viewing = (struct viewing){ op->al->store, txn };
+	op_reset(op, txn);
+	rc = op->fn(op);
 	op_viewing = outer;
 	return rc;
 }
@@ -312,6 +306,19 @@ static int op_explain(struct op *op, int rc)
 		       strerror(-rc), stats.dead ? STORE_DEAD : "");
 }
 
+static void op_announce(struct op *op, enum atlock_change what, struct slice key)
+{
+	const struct atlock_request *req = op->request;
+	struct atlock_name name;
+
+	if (req != NULL && req->own != NULL && what != ATLOCK_CHANGE_DIR && slice_equal(key, name_slice(req->name))) {
+		++*req->own;
+		return;
+	}
+	name_from_key(&name, key);
+	op->al->on_change(op->al->change_arg, what, &name);
+}
+
 static void op_deliver(struct op *op)
 {
 	const struct notice *notices = (const struct notice *)(const void *)op->notices.data;
@@ -332,28 +339,29 @@ static void op_deliver(struct op *op)
 		park_finish(op->al, &notices[i]);
 	for (at = 0; at < op->changes.len;) {
 		const unsigned char *change = op->changes.data + at;
-		size_t len = (size_t)change[1] << 8 | change[2];
-		struct atlock_name name;
+		struct slice key = { change + 3, (size_t)change[1] << 8 | change[2] };
 
-		name_from_key(&name, (struct slice){ change + 3, len });
-		op->al->on_change(op->al->change_arg, (enum atlock_change)change[0], &name);
-		at += 3 + len;
+		op_announce(op, (enum atlock_change)change[0], key);
+		at += 3 + key.len;
 	}
 }
 
-int op_run(struct op *op, op_fn *fn)
+static void op_begin(struct op *op, op_fn *fn)
 {
-	struct op_call call = { op, fn, false };
-	int64_t began = op->call != METRICS_NONE ? metrics_now() : 0;
-	int rc;
-
+	op->fn = fn;
+	op->decided = false;
+	op->began = op->call != METRICS_NONE ? metrics_now() : 0;
 	op->random = manager_random(op->al);
-	rc = store_update(op->al->store, op_update_txn, &call);
+}
+
+/* The store has said `rc`. */
+static int op_end(struct op *op, int rc)
+{
 	if (rc >= 0) {
 		op_deliver(op);
 		if (op->refusal < 0)
 			rc = op->refusal;
-	} else if (call.decided) {
+	} else if (op->decided) {
 		why_clear(op->why);
 	}
 	rc = op_explain(op, rc);
@@ -364,17 +372,37 @@ int op_run(struct op *op, op_fn *fn)
 	/* One that wrote something nonetheless has an event of its own. */
 	if (op->refusal == 0)
 		refusal_note(op, rc);
-	return metrics_count(&op->al->metrics, op->call, began, rc, op->why);
+	return metrics_count(&op->al->metrics, op->call, op->began, rc, op->why);
+}
+
+int op_run(struct op *op, op_fn *fn)
+{
+	op_begin(op, fn);
+	return op_end(op, store_update(op->al->store, op_update_txn, op));
+}
+
+static void op_job_done(struct store_job *job, int result)
+{
+	struct op *op = job->arg;
+
+	op->end(op, op_end(op, result));
+}
+
+void op_submit(struct op *op, op_fn *fn, op_end_fn *end)
+{
+	op_begin(op, fn);
+	op->end = end;
+	op->job = (struct store_job){ .fn = op_update_txn, .arg = op, .done = op_job_done };
+	store_submit(op->al->store, &op->job);
 }
 
 int op_view(struct op *op, op_fn *fn)
 {
-	struct op_call call = { op, fn, false };
-
+	op->fn = fn;
 	/* A callback of a listing that reads: on the state the listing is made from. */
 	if (op_viewing.store == op->al->store)
-		return op_explain(op, op_view_txn(op_viewing.txn, &call));
-	return op_explain(op, store_view(op->al->store, op_view_txn, &call));
+		return op_explain(op, op_view_txn(op_viewing.txn, op));
+	return op_explain(op, store_view(op->al->store, op_view_txn, op));
 }
 
 void op_tell(struct op *op, const struct record_ticket *ticket, int err, enum atlock_code code,

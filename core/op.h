@@ -7,6 +7,10 @@
  *	op.request = ...;
  *	return op_run(&op, acquire_in_txn);	delivers, and frees what the operation gathered
  *
+ * Or, without waiting for the commit, for an operation that stays where it is until `end` is called (and is freed by that):
+ *
+ *	op_submit(op, acquire_in_txn, end);
+ *
  * The function may run again: op_run() empties everything gathered before each run. A function that returns < 0 leaves
  * no trace. One that must refuse and still write (the victim of a deadlock) returns 0 and sets `op->refusal`.
  */
@@ -25,6 +29,11 @@ struct pile {
 	_Alignas(max_align_t) unsigned char small[512];
 };
 
+struct op;
+
+typedef int op_fn(struct op *op);
+typedef void op_end_fn(struct op *op, int rc);
+
 struct op {
 	struct atlock *al;
 	const struct atlock_options *options;
@@ -37,6 +46,13 @@ struct op {
 	void *arg;       /* the operation's own */
 	uint64_t random; /* drawn before the first run, so that runs agree */
 	uint64_t park;   /* number under which this call waits, or 0 */
+
+	/* op_run()'s and op_submit()'s. */
+	op_fn *fn;
+	bool decided;  /* the function has succeeded; what fails after it is the store */
+	int64_t began; /* see metrics_now() */
+	op_end_fn *end;
+	struct store_job job;
 
 	/* Set anew for each run. */
 	struct store_txn *txn;
@@ -75,10 +91,11 @@ struct bound {
 	uint64_t start;
 };
 
-typedef int op_fn(struct op *op);
-
 void op_init(struct op *op, struct atlock *al, const struct atlock_caller *caller, struct atlock_why *why);
 int op_run(struct op *op, op_fn *fn);
+
+/* As op_run(): `end` gets what that would have returned, perhaps before this returns, on any thread that uses the store. */
+void op_submit(struct op *op, op_fn *fn, op_end_fn *end);
 
 /* Runs `fn` on one consistent state, without the right to write. */
 int op_view(struct op *op, op_fn *fn);
