@@ -125,17 +125,10 @@ struct cache_stamp cache_stamp(struct cache *cache, const struct atlock_name *na
 	return (struct cache_stamp){ slot, atomic_load(&cache->changes[slot]) };
 }
 
-/* The name whose change the calling thread is making, where the kernel needs not be told: it asked for it. */
-static _Thread_local const struct atlock_name *cache_own;
-static _Thread_local unsigned int cache_own_changes;
-
-unsigned int cache_quiet(const struct atlock_name *name)
+void cache_own(struct cache *cache, const struct atlock_name *name, unsigned int changes)
 {
-	unsigned int changes = cache_own_changes;
-
-	cache_own = name;
-	cache_own_changes = 0;
-	return changes;
+	if (changes > 0)
+		atomic_fetch_add(&cache->changes[cache_slot(name)], changes);
 }
 
 /* Marks first, then compares; a change counts first, then looks for the mark: one of the two sees the other. */
@@ -204,10 +197,6 @@ void cache_change(void *arg, enum atlock_change what, const struct atlock_name *
 	if (what == ATLOCK_CHANGE_DIR || !atomic_load(&cache->running))
 		return;
 	atomic_fetch_add(&cache->changes[cache_slot(name)], 1);
-	if (cache_own != NULL && atlock_name_equal(cache_own, name)) {
-		cache_own_changes++;
-		return;
-	}
 	if (atlock_name_print(fs->al, name, path, sizeof(path)) != 0 ||
 	    node_find_kept(fs->inodes, path, &kind_lock, &found.parent, &found.node) != 0)
 		return;

@@ -36,10 +36,10 @@ struct life cache_life(struct call *call, const struct atlock_name *name, const 
 		       struct cache_stamp stamp);
 
 /*
- * The calling thread is about to change this lock by a request after which the kernel knows better anyway (create, unlink,
- * touch); NULL when it is done, and then it returns how often that was: a stamp from before is good if it counts those.
+ * A request has changed the lock so often (atlock_request.own), and after it the kernel knows better anyway: create, unlink,
+ * touch. A stamp from before is good if it counts those.
  */
-unsigned int cache_quiet(const struct atlock_name *name);
+void cache_own(struct cache *cache, const struct atlock_name *name, unsigned int changes);
 
 /*
  * Seconds that the name of a directory of custom/ is good for, if everybody may search the one that it is in. Whoever removes

@@ -137,18 +137,33 @@ struct share *fair_enter(struct fair *fair, const struct fuse_buf *buf)
 	return share;
 }
 
-struct share *fair_leave(struct fair *fair, struct share *share, struct fuse_buf *buf)
+void fair_leave(struct share *share)
 {
-	struct kept *kept;
-	int64_t at;
-
 	share->under_way--;
-	if (TAILQ_EMPTY(&fair->turns))
-		return NULL;
-	at = now();
+}
+
+/* Call only if something is kept. */
+static struct share *fair_turn(const struct fair *fair)
+{
+	struct share *share;
+	int64_t at = now();
+
 	TAILQ_FOREACH(share, &fair->turns, turn)
 		if (share_may(fair, share, at))
 			break;
+	return share;
+}
+
+bool fair_waits(const struct fair *fair)
+{
+	return !TAILQ_EMPTY(&fair->turns) && fair_turn(fair) != NULL;
+}
+
+struct share *fair_next(struct fair *fair, struct fuse_buf *buf)
+{
+	struct share *share = TAILQ_EMPTY(&fair->turns) ? NULL : fair_turn(fair);
+	struct kept *kept;
+
 	if (share == NULL)
 		return NULL;
 	kept = STAILQ_FIRST(&share->kept);

@@ -5,7 +5,8 @@
  *
  *	share = fair_enter(fair, buf)		NULL: kept for later; read the next request
  *	...
- *	share = fair_leave(fair, share, &buf)	not NULL: one that was kept is to be processed now, in `buf`
+ *	fair_leave(share)			when it is answered
+ *	share = fair_next(fair, &buf)		not NULL: one that was kept is to be processed now, in `buf`
  *
  * Users whose numbers have the same remainder share what each would have. The caller serialises all calls.
  */
@@ -25,7 +26,13 @@ void fair_free(struct fair *fair);
 /* The request in `buf` is to be processed now, or it was copied and is kept (NULL). */
 struct share *fair_enter(struct fair *fair, const struct fuse_buf *buf);
 
-/* One of this share's was processed. The memory of `buf`, if one is given out, is to be freed by the caller. */
-struct share *fair_leave(struct fair *fair, struct share *share, struct fuse_buf *buf);
+/* One of this share's was processed. */
+void fair_leave(struct share *share);
+
+/* Whose turn it is of those whose requests are kept. The memory of `buf` is to be freed by the caller. NULL: nobody's. */
+struct share *fair_next(struct fair *fair, struct fuse_buf *buf);
+
+/* Whether one would be given out. */
+bool fair_waits(const struct fair *fair);
 
 #endif

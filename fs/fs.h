@@ -3,7 +3,7 @@
  *
  * A mount is a struct fs. Every request makes a struct call on its stack, finds the node it is about (inode.h), runs that
  * node's row of operations (kind.h), and answers with what the row returned: a negative errno, 0, or CALL_PARKED when the
- * answer comes later from park.c.
+ * answer comes later, from park.c or lock_take.c, or has been given already.
  *
  * Threads. Requests run on libfuse's workers, several at once. Each table (inodes, handles, parks, whys, cache) has a mutex
  * of its own, taken last and for a few instructions only; no call of the manager is made under one. That of an open
@@ -65,7 +65,7 @@ struct call {
 	struct atlock_why why;
 };
 
-#define CALL_PARKED 1 /* the reply comes later */
+#define CALL_PARKED 1 /* the reply comes later, or has been given */
 
 /* Begins a call about a node, or with a name about that below it. */
 void call_begin(struct call *call, fuse_req_t req, struct node *node, const char *name, enum act act);

@@ -155,6 +155,7 @@ static bool set_is_new(struct call *call, const struct atlock_request *req)
 static int set_times(struct call *call, struct atlock_request req, const struct stat *want, int which)
 {
 	const struct timespec *at = (which & FUSE_SET_ATTR_MTIME) != 0 ? &want->st_mtim : &want->st_atim;
+	unsigned int own = 0;
 	int err;
 
 	req.force = false;
@@ -171,9 +172,9 @@ static int set_times(struct call *call, struct atlock_request req, const struct 
 		return 0;
 	}
 	/* A lease that gets longer makes nothing untrue that the kernel was told. */
-	cache_quiet(req.ttl == 0 && req.name->who[0] == '\0' ? req.name : NULL);
+	req.own = req.ttl == 0 && req.name->who[0] == '\0' ? &own : NULL;
 	err = atlock_renew(call->al, &req, NULL, &call->why);
-	cache_quiet(NULL);
+	cache_own(call->fs->cache, req.name, own);
 	/* Its own holder's, but what it is for is not allowed any more. */
 	if (err == -EBUSY && call->why.code == ATLOCK_IN_USE)
 		return err;

@@ -4,12 +4,14 @@
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdlib.h>
-#include <sys/queue.h>
 
 #include "fair.h"
 
 /* A close is not waited for, so one caller alone keeps two busy; the third is there for whatever comes next. */
 #define LOOP_READERS 3
+
+/* Each takes some KiB. Beyond that they take threads, and when there are no more of these, wait in the kernel. */
+#define LOOP_KEPT 256
 
 struct worker {
 	struct loop *loop;
@@ -20,54 +22,75 @@ struct worker {
 	SLIST_ENTRY(worker) idle; /* while it sleeps */
 	pthread_cond_t wake;
 	bool asleep;
+	struct share *share; /* its own: of the request being processed; NULL: that is kept, or there is none */
 };
 
 struct loop {
 	struct fuse_session *session;
 	unsigned int max;
-	sem_t ended; /* posted when there is nothing more to read */
+	sem_t done; /* posted when there is nothing more to read */
 	pthread_mutex_t mutex;
 	LIST_HEAD(, worker) workers; /* mutex, as all below */
 	SLIST_HEAD(, worker) idle;   /* who slept last is first */
 	struct fair *fair;
 	unsigned int count;
 	unsigned int reading; /* or about to */
+	STAILQ_HEAD(, errand) errands;
+	unsigned int kept;    /* requests that will be answered later */
+	pthread_cond_t ended; /* signalled when one was, once the loop is over */
 	bool over;
 	int error;
 };
 
+static _Thread_local struct worker *self; /* NULL: not one of the loop's threads */
+
 static void *worker_run(void *arg);
 
-/* Call with the mutex held. Without it the others have more to do. */
-static void worker_start(struct loop *loop)
+/* Call with the mutex held, as the next two. */
+static bool worker_start(struct loop *loop)
 {
 	struct worker *worker = calloc(1, sizeof(*worker));
 
 	if (worker == NULL)
-		return;
+		return false;
 	worker->loop = loop;
 	pthread_cond_init(&worker->wake, NULL);
 	if (pthread_create(&worker->thread, NULL, worker_run, worker) != 0) {
 		pthread_cond_destroy(&worker->wake);
 		free(worker);
-		return;
+		return false;
 	}
 	LIST_INSERT_HEAD(&loop->workers, worker, link);
 	loop->count++;
 	loop->reading++;
+	return true;
 }
 
-/* Call with the mutex held. */
 static void worker_wake(struct worker *worker)
 {
 	worker->asleep = false;
 	pthread_cond_signal(&worker->wake);
 }
 
+/*
+ * Another thread to read, and first to do what was left for later: one that sleeps, or a new one, beyond the limit only if it
+ * must be. Without it the others have more to do.
+ */
+static bool worker_call(struct loop *loop, bool must)
+{
+	struct worker *next = SLIST_FIRST(&loop->idle);
+
+	if (next == NULL)
+		return (must || loop->count < loop->max) && worker_start(loop);
+	SLIST_REMOVE_HEAD(&loop->idle, idle);
+	loop->reading++;
+	worker_wake(next);
+	return true;
+}
+
 /* The calling worker has a request and reads no more for a while, unless that must wait for its turn (NULL). */
 static struct share *reader_leaves(struct loop *loop, const struct fuse_buf *buf)
 {
-	struct worker *next;
 	struct share *share;
 
 	pthread_mutex_lock(&loop->mutex);
@@ -77,28 +100,45 @@ static struct share *reader_leaves(struct loop *loop, const struct fuse_buf *buf
 		return NULL;
 	}
 	loop->reading--;
-	next = SLIST_FIRST(&loop->idle);
-	if (loop->reading == 0 && !loop->over && next != NULL) {
-		SLIST_REMOVE_HEAD(&loop->idle, idle);
-		loop->reading++;
-		worker_wake(next);
-	} else if (loop->reading == 0 && !loop->over && loop->count < loop->max) {
-		worker_start(loop);
-	}
+	if (loop->reading == 0 && !loop->over)
+		(void)worker_call(loop, false);
 	pthread_mutex_unlock(&loop->mutex);
 	return share;
 }
 
-/* Does what waited for its turn. Call with the mutex held. */
-static void worker_catch_up(struct worker *worker, struct share *share)
+/* Processes a request; the share it counts for, or NULL if it is kept. */
+static struct share *worker_process(struct worker *worker, const struct fuse_buf *buf, struct share *share)
+{
+	worker->share = share;
+	fuse_session_process_buf(worker->loop->session, buf);
+	share = worker->share;
+	worker->share = NULL;
+	return share;
+}
+
+/* Does what waited for its turn, and errands. Call with the mutex held. */
+static void worker_catch_up(struct worker *worker)
 {
 	struct loop *loop = worker->loop;
 
-	while ((share = fair_leave(loop->fair, share, &worker->waited)) != NULL) {
+	for (;;) {
+		struct share *share = fair_next(loop->fair, &worker->waited);
+		struct errand *errand = share == NULL ? STAILQ_FIRST(&loop->errands) : NULL;
+
+		if (share == NULL && errand == NULL)
+			return;
+		if (errand != NULL)
+			STAILQ_REMOVE_HEAD(&loop->errands, link);
 		pthread_mutex_unlock(&loop->mutex);
-		fuse_session_process_buf(loop->session, &worker->waited);
-		free(worker->waited.mem);
+		if (errand != NULL) {
+			errand->run(errand);
+		} else {
+			share = worker_process(worker, &worker->waited, share);
+			free(worker->waited.mem);
+		}
 		pthread_mutex_lock(&loop->mutex);
+		if (share != NULL)
+			fair_leave(share);
 	}
 }
 
@@ -109,7 +149,9 @@ static bool reader_returns(struct worker *worker, struct share *share)
 	bool over;
 
 	pthread_mutex_lock(&loop->mutex);
-	worker_catch_up(worker, share);
+	if (share != NULL)
+		fair_leave(share);
+	worker_catch_up(worker);
 	if (loop->reading < LOOP_READERS) {
 		loop->reading++;
 	} else if (!loop->over) {
@@ -117,6 +159,7 @@ static bool reader_returns(struct worker *worker, struct share *share)
 		worker->asleep = true;
 		while (worker->asleep)
 			pthread_cond_wait(&worker->wake, &loop->mutex);
+		worker_catch_up(worker);
 	}
 	over = loop->over;
 	pthread_mutex_unlock(&loop->mutex);
@@ -131,7 +174,7 @@ static void loop_end(struct loop *loop, int error)
 		loop->error = error;
 	pthread_mutex_unlock(&loop->mutex);
 	fuse_session_exit(loop->session);
-	sem_post(&loop->ended);
+	sem_post(&loop->done);
 }
 
 /* Can only be cancelled while it waits for a request. */
@@ -143,6 +186,10 @@ static void *worker_run(void *arg)
 	bool more = true;
 
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
+	self = worker;
+	pthread_mutex_lock(&loop->mutex);
+	worker_catch_up(worker);
+	pthread_mutex_unlock(&loop->mutex);
 	while (more) {
 		int n;
 
@@ -158,10 +205,57 @@ static void *worker_run(void *arg)
 		share = reader_leaves(loop, &worker->buf);
 		if (share == NULL)
 			continue;
-		fuse_session_process_buf(loop->session, &worker->buf);
-		more = reader_returns(worker, share);
+		more = reader_returns(worker, worker_process(worker, &worker->buf, share));
 	}
 	return NULL;
+}
+
+bool loop_keep(struct turn *out)
+{
+	struct loop *loop = self == NULL ? NULL : self->loop;
+	bool kept = false;
+
+	if (loop == NULL || self->share == NULL)
+		return false;
+	pthread_mutex_lock(&loop->mutex);
+	if (loop->kept < LOOP_KEPT) {
+		loop->kept++;
+		*out = (struct turn){ loop, self->share };
+		self->share = NULL;
+		kept = true;
+	}
+	pthread_mutex_unlock(&loop->mutex);
+	return kept;
+}
+
+/* One of the loop's own threads comes by soon, and does what may be done now. */
+void loop_answered(const struct turn *turn)
+{
+	struct loop *loop = turn->loop;
+
+	pthread_mutex_lock(&loop->mutex);
+	fair_leave(turn->share);
+	loop->kept--;
+	if (loop->over)
+		pthread_cond_signal(&loop->ended);
+	else if ((self == NULL || self->loop != loop) && fair_waits(loop->fair))
+		(void)worker_call(loop, true);
+	pthread_mutex_unlock(&loop->mutex);
+}
+
+void loop_send(const struct turn *turn, struct errand *errand)
+{
+	struct loop *loop = turn->loop;
+
+	bool sent;
+
+	pthread_mutex_lock(&loop->mutex);
+	sent = !loop->over && worker_call(loop, true);
+	if (sent)
+		STAILQ_INSERT_TAIL(&loop->errands, errand, link);
+	pthread_mutex_unlock(&loop->mutex);
+	if (!sent)
+		errand->run(errand);
 }
 
 /* Those that read are cancelled, those that sleep are woken, those that answer finish. */
@@ -184,6 +278,10 @@ static void loop_join(struct loop *loop)
 		free(worker->buf.mem);
 		free(worker);
 	}
+	pthread_mutex_lock(&loop->mutex);
+	while (loop->kept > 0)
+		pthread_cond_wait(&loop->ended, &loop->mutex);
+	pthread_mutex_unlock(&loop->mutex);
 }
 
 int loop_run(struct fuse_session *session, unsigned int max_threads)
@@ -193,19 +291,21 @@ int loop_run(struct fuse_session *session, unsigned int max_threads)
 
 	if (loop.fair == NULL)
 		return -ENOMEM;
-	sem_init(&loop.ended, 0, 0);
+	sem_init(&loop.done, 0, 0);
 	pthread_mutex_init(&loop.mutex, NULL);
 	LIST_INIT(&loop.workers);
 	SLIST_INIT(&loop.idle);
+	STAILQ_INIT(&loop.errands);
+	pthread_cond_init(&loop.ended, NULL);
 	pthread_mutex_lock(&loop.mutex);
-	worker_start(&loop);
-	started = loop.count > 0;
+	started = worker_start(&loop);
 	pthread_mutex_unlock(&loop.mutex);
 	while (started && !fuse_session_exited(session))
-		sem_wait(&loop.ended);
+		sem_wait(&loop.done);
 	loop_join(&loop);
 	fair_free(loop.fair);
+	pthread_cond_destroy(&loop.ended);
 	pthread_mutex_destroy(&loop.mutex);
-	sem_destroy(&loop.ended);
+	sem_destroy(&loop.done);
 	return started ? loop.error : -EAGAIN;
 }

@@ -4,11 +4,40 @@
  * The kernel wakes readers in turn, so with many of them every request would find a thread whose stack and memory no cache
  * knows any more. So only a few read. When the last one of them is busy, for as long as a commit may take, another is woken,
  * the one that went to sleep last; and when there is none, made, up to a limit.
+ *
+ * A request that only waits for the store occupies no thread: it is kept, and answered by whoever makes the commit.
  */
 #ifndef LOOP_H
 #define LOOP_H
 
+#include <sys/queue.h>
+
 #include "fs.h"
+
+struct loop;
+struct share;
+
+/* A request under way that is not answered by the thread that has read it. */
+struct turn {
+	struct loop *loop;
+	struct share *share;
+};
+
+/*
+ * The request that the calling thread processes will be answered later, by whoever then calls loop_answered(), from any thread.
+ * False if too many are like that: then it must be answered before its thread returns.
+ */
+bool loop_keep(struct turn *out);
+void loop_answered(const struct turn *turn);
+
+/* Something to be done by another thread than the calling one, which may not wait. It stays where it is until it is done. */
+struct errand {
+	void (*run)(struct errand *errand);
+	STAILQ_ENTRY(errand) link;
+};
+
+/* For a request that is kept. */
+void loop_send(const struct turn *turn, struct errand *errand);
 
 /* Serves the session until it is unmounted or fuse_session_exit() is called and a signal comes. 0 or a negative errno. */
 int loop_run(struct fuse_session *session, unsigned int max_threads);

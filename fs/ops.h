@@ -4,6 +4,8 @@
 
 #include "kind.h"
 
+struct handle;
+
 extern const struct fuse_lowlevel_ops ops;
 
 /*
@@ -18,6 +20,12 @@ int ops_entry(struct call *call, struct node *dir, const char *name, const struc
 
 /* Takes back what ops_entry() counted, for a reply that did not go out. */
 void ops_entry_drop(struct call *call, const struct fuse_entry_param *entry);
+
+/*
+ * Answers a CREATE: with what was found, and the handle, which is the kernel's then; or with an error, and drops the handle.
+ * Later, by whoever made the row's `create` return CALL_PARKED, with a call and name of his own.
+ */
+void ops_created(struct call *call, struct handle *handle, const struct found *found, int err);
 
 /* ops_dir.c */
 void op_opendir(fuse_req_t req, fuse_ino_t id, struct fuse_file_info *fi);

@@ -34,10 +34,28 @@ static void file_info_set(struct fuse_file_info *fi, const struct kind *kind, co
 	fi->noflush = !file_flushes(kind, handle);
 }
 
+void ops_created(struct call *call, struct handle *handle, const struct found *found, int err)
+{
+	struct fuse_entry_param entry = { 0 };
+	struct fuse_file_info fi = { 0 };
+
+	if (err == 0)
+		err = ops_entry(call, call->node, call->name, found, &entry);
+	if (err != 0) {
+		handle_drop(handle);
+		call_fail(call, err);
+		return;
+	}
+	file_info_set(&fi, found->kind, handle);
+	if (fuse_reply_create(call->req, &entry, &fi) == -ENOENT) {
+		ops_entry_drop(call, &entry);
+		handle_drop(handle);
+	}
+}
+
 void op_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, struct fuse_file_info *fi)
 {
 	struct found found = { .dir = NODE_NO_DIR };
-	struct fuse_entry_param entry = { 0 };
 	struct handle *handle;
 	struct call call;
 	int err = ops_begin(&call, req, parent, name, ACT_MAKE);
@@ -52,18 +70,8 @@ void op_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode,
 		err = -ENOMEM;
 	else if (err == 0)
 		err = kind->create(&call, call.node, name, mode, handle, &found);
-	if (err == 0)
-		err = ops_entry(&call, call.node, name, &found, &entry);
-	if (err != 0) {
-		handle_drop(handle);
-		call_fail(&call, err);
-		return;
-	}
-	file_info_set(fi, found.kind, handle);
-	if (fuse_reply_create(req, &entry, fi) == -ENOENT) {
-		ops_entry_drop(&call, &entry);
-		handle_drop(handle);
-	}
+	if (err != CALL_PARKED)
+		ops_created(&call, handle, &found, err);
 }
 
 /* What cannot be written is not opened for it: `> README` must not seem to work. */

@@ -13,9 +13,10 @@
 
 #define PATIENCE 120 /* seconds until all wait */
 
-/* Before anything is measured: enough at once for all threads to be there, and enough of them to fill the store's log. */
+/* Before anything is measured: enough cycles to fill the store's log, and enough who wait at once for all threads to be there. */
 #define WARM_PROCESSES 64
 #define WARM_CYCLES 64
+#define WARM_WAITERS 256
 
 static void lock_take(const char *path)
 {
@@ -55,17 +56,18 @@ static unsigned long waiters_of(const char *lock)
 }
 
 /* Ends with what the first of them said, if any did. */
-static void waiters_complain(unsigned long waiting, const char *log)
+static void waiters_complain(unsigned long waiting, unsigned int count, const char *log)
 {
 	char text[256] = "";
 	int fd = open(log, O_RDONLY | O_CLOEXEC);
 	ssize_t len = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
 
 	text[len < 0 ? 0 : strcspn(text, "\n")] = '\0';
-	errx(1, "only %lu of %u wait%s%s", waiting, run.scale->parked, *text == '\0' ? "" : "; waiter ", text);
+	errx(1, "only %lu of %u wait%s%s", waiting, count, *text == '\0' ? "" : "; waiter ", text);
 }
 
-void probe_parked(const struct probe *probe, double *out)
+/* Takes a lock and has so many wait for it; returns the process that they end with. */
+static pid_t waiters_start(enum place place, const char *name, unsigned int number)
 {
 	char program[PATH_MAX];
 	char wait[PATH_MAX];
@@ -74,26 +76,40 @@ void probe_parked(const struct probe *probe, double *out)
 	char count[16];
 	char *argv[] = { program, wait, lock, count, NULL };
 	double until = procs_clock() + PATIENCE;
+	pid_t waiters;
+
+	(void)snprintf(program, sizeof(program), "%s/mount-waiters", run.build);
+	(void)snprintf(wait, sizeof(wait), "%s/%s", mount_path(place, "../wait/custom"), name);
+	(void)snprintf(lock, sizeof(lock), "%s", mount_path(place, name));
+	(void)snprintf(count, sizeof(count), "%u", number);
+	(void)snprintf(log, sizeof(log), "%s/waiters.log", run.dir);
+	lock_take(lock);
+	waiters = program_start(argv, log);
+	while (waiters_of(lock) < number) {
+		if (procs_clock() > until || waitpid(waiters, NULL, WNOHANG) != 0)
+			waiters_complain(waiters_of(lock), number, log);
+		usleep(20000);
+	}
+	return waiters;
+}
+
+static void waiters_end(pid_t waiters)
+{
+	kill(waiters, SIGKILL);
+	(void)waitpid(waiters, NULL, 0);
+}
+
+void probe_parked(const struct probe *probe, double *out)
+{
 	double before;
 	pid_t waiters;
 
 	memory_begin(probe->place);
-	(void)snprintf(program, sizeof(program), "%s/mount-waiters", run.build);
-	(void)snprintf(wait, sizeof(wait), "%s", mount_path(probe->place, "../wait/custom/parked"));
-	(void)snprintf(lock, sizeof(lock), "%s", mount_path(probe->place, "parked"));
-	(void)snprintf(count, sizeof(count), "%u", run.scale->parked);
-	lock_take(mount_path(probe->place, "parked@holder"));
+	waiters_end(waiters_start(probe->place, "warm", WARM_WAITERS));
 	before = mount_anon(probe->place);
-	(void)snprintf(log, sizeof(log), "%s/waiters.log", run.dir);
-	waiters = program_start(argv, log);
-	while (waiters_of(lock) < run.scale->parked) {
-		if (procs_clock() > until || waitpid(waiters, NULL, WNOHANG) != 0)
-			waiters_complain(waiters_of(lock), log);
-		usleep(20000);
-	}
+	waiters = waiters_start(probe->place, "parked", run.scale->parked);
 	*out = (mount_anon(probe->place) - before) / run.scale->parked;
-	kill(waiters, SIGKILL);
-	(void)waitpid(waiters, NULL, 0);
+	waiters_end(waiters);
 	mount_stop(probe->place);
 }
 

@@ -9,8 +9,15 @@ count=$((${ROUNDS:-1000} * 5))
 lock=$MNT/custom/x
 queue=$MNT/queue/custom/x
 
-# What threads and the store need at most is there before.
+# What threads and the store need at most is there before: those who take and give back need no threads, those who begin to
+# wait do.
 churn 64 $((count / 64))
+expect_ok touch "$MNT/custom/w@holder"
+"$ATLOCKFS_BUILD/mount-waiters" "$MNT/wait/custom/w" "$MNT/custom/w" 256 >/dev/null &
+waiters=$!
+wait_until '[ "$(field "$MNT/custom/w" waiters)" -eq 256 ]' 100
+expect_ok rm "$MNT/custom/w@holder"
+expect_ok wait $waiters
 expect_ok touch "$lock@holder"
 before=$(anonymous)
 "$ATLOCKFS_BUILD/mount-waiters" "$MNT/wait/custom/x" "$lock" $count >"$T/served" &
