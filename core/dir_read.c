@@ -39,9 +39,10 @@ static int dir_read(struct op *op, uint64_t id, struct atlock_dir *out)
 
 	if (rc == 0)
 		dir_fill(out, id, &record);
-	return rc == 1 ? -ENOENT : rc;
+	return rc;
 }
 
+/* What is not there is no failure of the store: nobody is to be told why. */
 static int get_in_txn(struct op *op)
 {
 	const struct dir_read *read = op->arg;
@@ -53,12 +54,14 @@ int atlock_dir_get(struct atlock *al, uint64_t id, struct atlock_dir *out)
 {
 	struct dir_read read = { .id = id, .out = out };
 	struct op op;
+	int rc;
 
 	if (al == NULL || out == NULL)
 		return -EINVAL;
 	op_init(&op, al, NULL, NULL);
 	op.arg = &read;
-	return op_view(&op, get_in_txn);
+	rc = op_view(&op, get_in_txn);
+	return rc == 1 ? -ENOENT : rc;
 }
 
 static int find_in_txn(struct op *op)
@@ -67,9 +70,7 @@ static int find_in_txn(struct op *op)
 	uint64_t id;
 	int rc = dir_entry(op, read->id, read->name, &id);
 
-	if (rc != 0)
-		return rc == 1 ? -ENOENT : rc;
-	return dir_read(op, id, read->out);
+	return rc != 0 ? rc : dir_read(op, id, read->out);
 }
 
 int atlock_dir_find(struct atlock *al, uint64_t parent, const char *name, struct atlock_dir *out)
@@ -86,7 +87,8 @@ int atlock_dir_find(struct atlock *al, uint64_t parent, const char *name, struct
 	read.name = slice_of(name);
 	op_init(&op, al, NULL, NULL);
 	op.arg = &read;
-	return op_view(&op, find_in_txn);
+	rc = op_view(&op, find_in_txn);
+	return rc == 1 ? -ENOENT : rc;
 }
 
 /* Both return 0, 1 if the caller has had enough, or a negative errno. */
@@ -100,8 +102,8 @@ static int list_dirs(struct op *op, const struct dir_read *read)
 	int rc;
 
 	while ((rc = store_next(op->txn, record_key_slice(&from), record_key_slice(&prefix), &key, &value)) == 0) {
-		rc = value.len == sizeof(dir.id) ? dir_read(op, record_number(value.data), &dir) : -ENOENT;
-		if (rc == -ENOENT)
+		rc = value.len == sizeof(dir.id) ? dir_read(op, record_number(value.data), &dir) : 1;
+		if (rc == 1)
 			rc = op_corrupt(op, key, -EBADMSG);
 		if (rc < 0)
 			return rc;

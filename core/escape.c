@@ -6,11 +6,22 @@
 
 #include "why.h"
 
-/* What has a meaning of its own in each field. */
-static const char *const marks[] = {
-	[ESCAPE_PATH] = "%", [ESCAPE_LABEL] = "%/:@", [ESCAPE_NAME] = "%/@",
-	[ESCAPE_WHO] = "%/", [ESCAPE_URL] = "%/@?# ",
-};
+#define IN(field) (1U << (ESCAPE_##field))
+
+/* In which fields a byte has a meaning of its own. */
+static unsigned int marks(unsigned char c)
+{
+	switch (c) {
+	case '%': return IN(PATH) | IN(LABEL) | IN(NAME) | IN(WHO) | IN(URL);
+	case '/': return IN(LABEL) | IN(NAME) | IN(WHO) | IN(URL);
+	case '@': return IN(LABEL) | IN(NAME) | IN(URL);
+	case ':': return IN(LABEL);
+	case '?':
+	case '#':
+	case ' ': return IN(URL);
+	default: return c < 0x20 || c == 0x7f ? ~0U : 0;
+	}
+}
 
 /* Components that the kernel or the tree itself takes for something else. */
 static const struct reserved {
@@ -32,7 +43,7 @@ static const char *reserved_spelling(const char *text, size_t len)
 
 static bool byte_escaped(enum escape_field field, unsigned char c)
 {
-	return c < 0x20 || c == 0x7f || strchr(marks[field], c);
+	return (marks(c) >> field & 1U) != 0;
 }
 
 static int hex_value(char c)
@@ -104,12 +115,25 @@ int escape_decode(const char *text, size_t len, char *out, size_t size)
 	return (int)n;
 }
 
+/* Whether it is spelled as it is: most names are, and then there is nothing to compare. */
+static bool escape_plain(enum escape_field field, bool alone, const char *text, size_t len)
+{
+	if (len > ATLOCK_COMPONENT_MAX || (alone && reserved_spelling(text, len) != NULL))
+		return false;
+	for (size_t i = 0; i < len; i++)
+		if (byte_escaped(field, (unsigned char)text[i]))
+			return false;
+	return true;
+}
+
 int escape_check(enum escape_field field, bool alone, const char *text, size_t len, struct atlock_why *why)
 {
 	char said[ATLOCK_COMPONENT_MAX + 1];
 	char spelled[ESCAPE_SPELLED_MAX];
 	int n;
 
+	if (escape_plain(field, alone, text, len))
+		return 0;
 	n = escape_decode(text, len, said, sizeof(said));
 	if (n == -ENAMETOOLONG)
 		return why_set(why, n, ATLOCK_INVALID_REQUEST, "\"%.60s...\" is longer than %d bytes", text,

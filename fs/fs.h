@@ -5,7 +5,7 @@
  * node's row of operations (kind.h), and answers with what the row returned: a negative errno, 0, or CALL_PARKED when the
  * answer comes later, from park.c or lock_take.c, or has been given already.
  *
- * Threads. Requests run on libfuse's workers, several at once. Each table (inodes, handles, parks, whys, cache) has a mutex
+ * Threads. Requests run on libfuse's workers, several at once. Each table (inodes, handles, parks, whys, cache, doors) has a mutex
  * of its own, taken last and for a few instructions only; no call of the manager is made under one. That of an open
  * file's content is the exception: it orders reads and writes of one open file and is held across the manager's call.
  */
@@ -26,6 +26,7 @@
 #define FS_WRITE_BLOCK 4096U
 
 struct cache;
+struct doors;
 struct endings;
 struct handles;
 struct hints;
@@ -42,6 +43,7 @@ struct fs {
 	struct parks *parks;
 	struct whys *whys;
 	struct cache *cache;
+	struct doors *doors;
 	struct endings *endings;
 	struct hints *hints;
 	struct timespec started; /* what virtual directories show as their time */

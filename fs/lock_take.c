@@ -195,7 +195,7 @@ int lock_create(struct call *call, struct node *dir, const char *name, mode_t mo
 
 /* --- Give back --- */
 
-/* Whose lock it is matters only in a directory of custom/; a lock that is free is nobody's. */
+/* Whose lock it is matters only in a sticky directory; a lock that is free is nobody's. */
 static int lock_may_remove(struct call *call, const struct node *dir, const struct atlock_name *name)
 {
 	struct atlock_view view = { 0 };
@@ -203,7 +203,7 @@ static int lock_may_remove(struct call *call, const struct node *dir, const stru
 
 	if (dir->dir == NODE_NO_DIR || uid == 0)
 		return 0;
-	if (atlock_get(call->al, name, &view) == 0)
+	if (tree_is_sticky(call, dir) && atlock_get(call->al, name, &view) == 0)
 		uid = view.uid;
 	atlock_view_clear(&view);
 	return tree_may_remove(call, dir, uid);

@@ -14,6 +14,7 @@
 #include "cache.h"
 #include "complain.h"
 #include "daemon.h"
+#include "door.h"
 #include "ending.h"
 #include "handle.h"
 #include "hint.h"
@@ -63,8 +64,9 @@ static int fs_init(struct fs *fs, int ready_fd)
 	fs->cache = cache_new(fs);
 	fs->endings = endings_new();
 	fs->hints = hints_new();
+	fs->doors = doors_new();
 	if (fs->inodes == NULL || fs->handles == NULL || fs->parks == NULL || fs->whys == NULL || fs->cache == NULL ||
-	    fs->endings == NULL || fs->hints == NULL)
+	    fs->endings == NULL || fs->hints == NULL || fs->doors == NULL)
 		return complain("start", strerror(ENOMEM));
 	return 0;
 }
@@ -78,6 +80,7 @@ static void fs_clear(struct fs *fs)
 	whys_free(fs->whys);
 	endings_free(fs->endings);
 	hints_free(fs->hints);
+	doors_free(fs->doors);
 }
 
 /*

@@ -7,7 +7,9 @@
 #include "attr.h"
 #include "cache.h"
 #include "caller.h"
+#include "door.h"
 #include "listing.h"
+#include "permit.h"
 
 /* The root of the tree, in the order in which it is listed. */
 static const struct {
@@ -161,11 +163,14 @@ int tree_lock(struct call *call, const struct node *dir, const char *name, struc
 static int dir_may(struct call *call, const struct node *dir, int want)
 {
 	struct atlock_dir found;
-	int err = atlock_dir_get(call->al, dir->dir, &found);
+	struct door door;
+	int err = door_get(call, dir->dir, &door);
 
-	if (err != 0)
-		return err < 0 ? err : -ENOENT;
-	return caller_may(call, &found, want);
+	if (err < 0 || permit_mode(call, door.mode, door.uid, door.gid, want) == 0)
+		return err;
+	/* The reason names it. */
+	err = atlock_dir_get(call->al, dir->dir, &found);
+	return err < 0 ? err : caller_may(call, &found, want);
 }
 
 int tree_reach(struct call *call, const struct node *dir)
@@ -195,29 +200,34 @@ int tree_may_change(struct call *call, const struct node *dir)
 	return tree_may(call, dir, W_OK | X_OK);
 }
 
+bool tree_is_sticky(struct call *call, const struct node *dir)
+{
+	struct door door;
+
+	return dir->dir != NODE_NO_DIR && door_get(call, dir->dir, &door) == 0 && (door.mode & S_ISVTX) != 0;
+}
+
 int tree_may_remove(struct call *call, const struct node *dir, uid_t uid)
 {
-	struct atlock_dir found;
+	struct door door;
 	int err = tree_may_change(call, dir);
 
 	if (err != 0 || dir->dir == NODE_NO_DIR || call->ctx->uid == 0 || call->ctx->uid == uid)
 		return err;
-	err = atlock_dir_get(call->al, dir->dir, &found);
-	if (err != 0)
-		return err < 0 ? err : -ENOENT;
-	if ((found.mode & S_ISVTX) == 0 || found.uid == call->ctx->uid)
-		return 0;
+	err = door_get(call, dir->dir, &door);
+	if (err < 0 || (door.mode & S_ISVTX) == 0 || door.uid == call->ctx->uid)
+		return err;
 	return call_refuse(call, -EPERM, ATLOCK_PERMISSION_DENIED,
 			   "the directory is sticky: only its owner or the owner of what is in it may remove that");
 }
 
 void tree_limit_life(struct call *call, const struct node *dir, struct life *life)
 {
-	struct atlock_dir found;
+	struct door door;
 
 	if (dir->dir == NODE_NO_DIR || life->entry <= 0)
 		return;
-	if (atlock_dir_get(call->al, dir->dir, &found) != 0 || (found.mode & 0111U) != 0111U)
+	if (door_get(call, dir->dir, &door) < 0 || (door.mode & 0111U) != 0111U)
 		life->entry = 0;
 }
 

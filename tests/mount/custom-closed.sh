@@ -53,6 +53,25 @@ expect_ok one chmod 711 way
 expect_ok two touch way/in/deep/x
 expect_ok two rm way/in/deep/x
 
+# Owner, group and mode count from the moment they are set, each way, and for a directory of the same name made anew.
+for i in 1 2 3; do
+	expect_ok mkdir -m 755 own
+	expect_fail 'Permission denied' two touch own/a@x
+	expect_ok chown atlt2 own
+	expect_ok two touch own/a@x
+	expect_fail 'Permission denied' one touch own/b@x
+	expect_ok chown root:atlt1 own
+	expect_ok chmod 775 own
+	expect_ok one touch own/b@x
+	expect_fail 'Permission denied' two rm -f own/a@x
+	expect_ok chmod 1777 own
+	expect_fail 'Operation not permitted' one rm -f own/a
+	expect_ok chmod 777 own
+	expect_ok two rm own/a@x
+	expect_ok one rm own/b@x
+	expect_ok rmdir own
+done
+
 # A name that was a directory is free for a lock, and the other way round.
 for i in 1 2 3; do
 	expect_ok mkdir name
