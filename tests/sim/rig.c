@@ -55,6 +55,17 @@ static void lmdb_remove(const char *dir)
 	(void)closedir(open);
 }
 
+/* Given options win over what the store remembers: a change of one that nobody was answered is void after a reopening. */
+static void options_give(struct atlock_options *options)
+{
+	static const char *const names[] = { "deadlock_policy", "lock_delay", "max_queue" };
+	char value[32];
+	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+		(void)atlock_option_get(options, names[i], value, sizeof value);
+		(void)atlock_option_set(options, names[i], value, NULL);
+	}
+}
+
 int rig_init(struct rig *rig, const char *lmdb, uint64_t seed, const struct model_options *options, int waits)
 {
 	*rig = (struct rig){
@@ -72,6 +83,7 @@ int rig_init(struct rig *rig, const char *lmdb, uint64_t seed, const struct mode
 	rig->options.max_queue = options->max_queue;
 	rig->options.deadlock_policy = options->policy;
 	rig->options.sync = ATLOCK_SYNC_OFF;
+	options_give(&rig->options);
 	rig->waits = calloc((size_t)waits, sizeof rig->waits[0]);
 	if (!rig->waits)
 		return -ENOMEM;
