@@ -370,7 +370,7 @@ bench-quick: bench-programs ## the same in a minute, smaller, without Redis and 
 	@$(OUT)/bench_goals -s quick $(OUT)
 
 .PHONY: bench-check bench-budget
-bench-check: $(OUT)/bench_path ## instructions of an acquire and a release against tests/bench/budget
+bench-check: $(OUT)/bench_path ## instructions of an acquire, a release, a join and a grant against tests/bench/budget
 	@tests/bench/check $(OUT)
 bench-budget: $(OUT)/bench_path ## make what they are now the budget
 	@tests/bench/check $(OUT) --write

@@ -1,11 +1,12 @@
 /*
- * The way of an acquire and of a release through the core, again and again, for counting its instructions: the clock, the ids
- * and the names are the same in every run, and nothing runs beside it.
+ * The way of an acquire, of a release, of joining a long queue and of a release that grants the lock to the first of it through
+ * the core, again and again, for counting its instructions: the clock, the ids and the names are the same in every run, and
+ * nothing runs beside it.
  *
  *	bench_path DIRECTORY [custom]
  *
- * The store is made in DIRECTORY, which must be empty. Locks are below repos/, or in a directory of custom/. tests/bench/check counts what is below path_acquire() and
- * path_release(), PATH_ROUNDS of each.
+ * The store is made in DIRECTORY, which must be empty. Locks are below repos/, or in a directory of custom/.
+ * tests/bench/check counts what is below path_acquire(), path_release(), path_join() and path_grant(), PATH_ROUNDS of each.
  */
 #include <err.h>
 #include <stdio.h>
@@ -16,9 +17,11 @@
 
 #define PATH_LOCKS 64U
 #define PATH_ROUNDS 4U /* of all locks, after one that is not counted */
+#define PATH_WAITERS 1024U
 
 static struct atlock *al;
 static struct atlock_name names[PATH_LOCKS];
+static struct atlock_name hot;
 static struct atlock_caller caller;
 
 /* A microsecond passes between any two looks at it. */
@@ -74,6 +77,57 @@ static void names_custom(void)
 	}
 }
 
+static void queue_join(unsigned int waiter)
+{
+	struct atlock_caller who;
+	struct atlock_request req = { .name = &hot, .caller = &who, .priority = ATLOCK_NORMAL };
+	struct atlock_why why;
+	uint64_t ticket;
+
+	side_caller(&who, waiter);
+	side_check(atlock_enqueue(al, &req, &ticket, NULL, &why), &why);
+}
+
+/* `holder` gives the lock to the next. */
+static void queue_grant(unsigned int holder)
+{
+	struct atlock_caller who;
+	struct atlock_request req = { .name = &hot, .caller = &who };
+	struct atlock_why why;
+
+	side_caller(&who, holder);
+	side_check(atlock_release(al, &req, NULL, &why), &why);
+}
+
+__attribute__((noinline)) static void path_join(unsigned int first)
+{
+	for (unsigned int i = 0; i < PATH_LOCKS; i++)
+		queue_join(first + i);
+}
+
+__attribute__((noinline)) static void path_grant(unsigned int first)
+{
+	for (unsigned int i = 0; i < PATH_LOCKS; i++)
+		queue_grant(first + i);
+}
+
+/* Caller 1 holds the lock, those behind it wait in their order. One round of grants before those that are counted. */
+static void queue_run(void)
+{
+	unsigned int last = 1;
+
+	side_name(&hot, 0, "hot");
+	lock_take(&hot);
+	while (last < PATH_WAITERS)
+		queue_join(++last);
+	for (unsigned int round = 0; round < PATH_ROUNDS; round++)
+		path_join(last + 1 + round * PATH_LOCKS);
+	for (unsigned int i = 0; i < PATH_LOCKS; i++)
+		queue_grant(1 + i);
+	for (unsigned int round = 1; round <= PATH_ROUNDS; round++)
+		path_grant(1 + round * PATH_LOCKS);
+}
+
 int main(int argc, char **argv)
 {
 	struct atlock_time now = { .steady = ATLOCK_SECOND, .wall = 1000000000 * ATLOCK_SECOND };
@@ -92,6 +146,7 @@ int main(int argc, char **argv)
 		errx(2, "usage: bench_path DIRECTORY [custom]");
 	atlock_options_init(&options);
 	options.sync = ATLOCK_SYNC_OFF;
+	options.max_queue = 2 * PATH_WAITERS;
 	side_check(atlock_open(&al, argv[1], &setup, &why), &why);
 	side_caller(&caller, 1);
 	if (argc == 3)
@@ -107,6 +162,7 @@ int main(int argc, char **argv)
 		path_acquire();
 		path_release();
 	}
+	queue_run();
 	atlock_close(al);
 	printf("%u\n", PATH_ROUNDS * PATH_LOCKS);
 	return 0;
