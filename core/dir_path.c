@@ -65,15 +65,12 @@ static void dir_remember(struct op *op, uint64_t id, const struct record_dir *re
 
 int dir_load(struct op *op, uint64_t id, struct record_dir *out)
 {
-	struct record_key key;
-	int rc;
-
 	if (op->dir_known && op->dir_id == id) {
 		*out = op->dir;
 		return 0;
 	}
-	key = record_key_number(TABLE_DIR, id);
-	rc = op_get(op, RECORD_DIR, &key, out);
+	struct record_key key = record_key_number(TABLE_DIR, id);
+	int rc = op_get(op, RECORD_DIR, &key, out);
 	if (rc == 1 && id == 0)
 		rc = root_default(op, out);
 	else if (rc == 0 && id != 0 && out->name.len == 0)

@@ -52,7 +52,6 @@ static int event_append(struct op *op, struct record_event *event, const struct 
 	unsigned char buf[RECORD_MAX];
 	char line[EVENT_LINE_MAX];
 	struct store_room room;
-	struct record_key key;
 	size_t line_len;
 	int len;
 	int rc;
@@ -71,7 +70,7 @@ static int event_append(struct op *op, struct record_event *event, const struct 
 	len = record_encode(RECORD_EVENT, event, buf);
 	if (len < 0)
 		return len;
-	key = record_key_event(op->al->chain, op->tail.seq + 1);
+	struct record_key key = record_key_event(op->al->chain, op->tail.seq + 1);
 	rc = store_put(op->txn, record_key_slice(&key), (struct slice){ buf, (size_t)len });
 	if (rc < 0)
 		return rc;
@@ -84,7 +83,7 @@ static int event_append(struct op *op, struct record_event *event, const struct 
 	return 0;
 }
 
-static int event_about(struct op *op, struct record_event event, struct slice lock,
+static int event_about(struct op *op, struct record_event *event, struct slice lock,
 		       const struct record_released *released)
 {
 	char path[ATLOCK_PATH_MAX];
@@ -92,8 +91,8 @@ static int event_about(struct op *op, struct record_event event, struct slice lo
 
 	if (len < 0)
 		return len;
-	event.lock = (struct slice){ path, (size_t)len };
-	return event_append(op, &event, released);
+	event->lock = (struct slice){ path, (size_t)len };
+	return event_append(op, event, released);
 }
 
 static bool type_ends_grant(enum atlock_event_type type)
@@ -131,14 +130,14 @@ int event_lock(struct op *op, enum atlock_event_type type, struct slice lock, co
 	};
 
 	if (!type_ends_grant(type))
-		return event_about(op, event, lock, NULL);
+		return event_about(op, &event, lock, NULL);
 	struct record_released released = released_of(op, record);
 	unsigned char encoded[RECORD_MAX];
 	int len = record_encode(RECORD_RELEASED, &released, encoded);
 	if (len < 0)
 		return len;
 	event.released = (struct slice){ encoded, (size_t)len };
-	return event_about(op, event, lock, &released);
+	return event_about(op, &event, lock, &released);
 }
 
 static struct record_event ticket_event(enum atlock_event_type type, const struct ticket *ticket)
@@ -164,7 +163,7 @@ int event_ticket(struct op *op, enum atlock_event_type type, enum atlock_code co
 	event.code = (uint8_t)code;
 	if (type == ATLOCK_EVENT_QUEUED)
 		event.new = priority_name(ticket->record.priority);
-	return event_about(op, event, lock, NULL);
+	return event_about(op, &event, lock, NULL);
 }
 
 int event_reprioritised(struct op *op, struct slice lock, const struct ticket *from, const struct ticket *to)
@@ -173,7 +172,7 @@ int event_reprioritised(struct op *op, struct slice lock, const struct ticket *f
 
 	event.old = priority_name(from->record.priority);
 	event.new = priority_name(to->record.priority);
-	return event_about(op, event, lock, NULL);
+	return event_about(op, &event, lock, NULL);
 }
 
 /* "owner@who", cut to what a field of the record takes. */
@@ -197,7 +196,7 @@ int event_transferred(struct op *op, struct slice lock, const struct record_lock
 		.old = holder_text(from, holder, sizeof(holder)),
 	};
 
-	return event_about(op, event, lock, NULL);
+	return event_about(op, &event, lock, NULL);
 }
 
 int event_other(struct op *op, enum atlock_event_type type, const char *text)
@@ -240,5 +239,5 @@ int event_refused(struct op *op, enum atlock_code code, enum metrics_call call, 
 		.new = slice_of(call == METRICS_NONE ? "" : metrics_call_name(call)),
 	};
 
-	return lock.len > 0 ? event_about(op, event, lock, NULL) : event_append(op, &event, NULL);
+	return lock.len > 0 ? event_about(op, &event, lock, NULL) : event_append(op, &event, NULL);
 }

@@ -182,8 +182,7 @@ static int op_counter(struct op *op)
 
 	if (op->counter_loaded)
 		return 0;
-	struct record_key key = record_key_counter();
-	rc = op_get(op, RECORD_COUNTER, &key, &op->counter);
+	rc = op_get(op, RECORD_COUNTER, &record_key_counter, &op->counter);
 	if (rc < 0)
 		return rc;
 	if (rc == 1)
@@ -231,11 +230,8 @@ static int op_flush(struct op *op)
 		op->tail.offset = op->wall - op->now;
 		rc = op_put(op, RECORD_TAIL, &key, &op->tail);
 	}
-	if (rc == 0 && op->counter_dirty) {
-		struct record_key key = record_key_counter();
-
-		rc = op_put(op, RECORD_COUNTER, &key, &op->counter);
-	}
+	if (rc == 0 && op->counter_dirty)
+		rc = op_put(op, RECORD_COUNTER, &record_key_counter, &op->counter);
 	return rc;
 }
 

@@ -4,46 +4,75 @@
 #include <endian.h>
 #include <string.h>
 
-static inline void key_bytes(struct record_key *key, const void *data, size_t len)
+/* Inlined before anything else is done: then a key of constant length is made where it is returned to. */
+#define INLINE static inline __attribute__((always_inline))
+
+/* As memcpy(), of which the compiler makes one instruction that is slow to start when it knows how long it can be at most. */
+INLINE void bytes_copy(unsigned char *to, const unsigned char *from, size_t len)
+{
+	uint64_t word;
+
+	if (len < sizeof(word)) {
+		if (len & 4) {
+			memcpy(to, from, 4);
+			to += 4;
+			from += 4;
+		}
+		if (len & 2) {
+			memcpy(to, from, 2);
+			to += 2;
+			from += 2;
+		}
+		if (len & 1)
+			*to = *from;
+		return;
+	}
+	for (size_t i = 0; i < len - sizeof(word); i += sizeof(word)) {
+		memcpy(&word, from + i, sizeof(word));
+		memcpy(to + i, &word, sizeof(word));
+	}
+	memcpy(&word, from + len - sizeof(word), sizeof(word));
+	memcpy(to + len - sizeof(word), &word, sizeof(word));
+}
+
+INLINE void key_bytes(struct record_key *key, const void *data, size_t len)
 {
 	size_t room = sizeof(key->data) - key->len;
 
 	/* Callers keep names within ATLOCK_KEY_MAX and friends; a longer one is cut to a key that matches nothing. */
 	if (len > room)
 		len = room;
-	if (len > 0)
-		memcpy(key->data + key->len, data, len);
+	bytes_copy(key->data + key->len, data, len);
 	key->len += len;
 }
 
-static inline void key_byte(struct record_key *key, unsigned char byte)
+INLINE void key_byte(struct record_key *key, unsigned char byte)
 {
 	if (key->len < sizeof(key->data))
 		key->data[key->len++] = byte;
 }
 
-static inline void key_big(struct record_key *key, uint64_t value, size_t width)
+INLINE void key_big(struct record_key *key, uint64_t value, size_t width)
 {
 	uint64_t big = htobe64(value << (64 - 8 * width));
 
-	/* What is written too much is no part of the key. */
-	if (sizeof(key->data) - key->len < sizeof(big)) {
+	if (sizeof(key->data) - key->len < width) {
 		key_bytes(key, &big, width);
-	} else {
-		memcpy(key->data + key->len, &big, sizeof(big));
-		key->len += width;
+		return;
 	}
+	memcpy(key->data + key->len, &big, width);
+	key->len += width;
 }
 
 /* A table's letter, and what comes first in it. */
-static inline void key_start(struct record_key *key, enum record_table table, struct slice first)
+INLINE void key_start(struct record_key *key, enum record_table table, struct slice first)
 {
 	key->len = 1;
 	key->data[0] = (unsigned char)table;
 	key_bytes(key, first.data, first.len);
 }
 
-static inline void key_start_number(struct record_key *key, enum record_table table, uint64_t number, size_t width)
+INLINE void key_start_number(struct record_key *key, enum record_table table, uint64_t number, size_t width)
 {
 	key_start(key, table, (struct slice){ NULL, 0 });
 	key_big(key, number, width);
@@ -58,21 +87,14 @@ struct record_key record_key_meta(const char *name)
 	return key;
 }
 
-struct record_key record_key_counter(void)
-{
-	static const char counter[] = "counter";
-	struct record_key key;
-
-	key_start(&key, TABLE_META, (struct slice){ counter, sizeof(counter) - 1 });
-	return key;
-}
+_Static_assert(TABLE_META == 'f', "as in the next");
+const struct record_key record_key_counter = { .len = 8, .data = "fcounter" };
 
 struct record_key record_key_tail(uint16_t chain)
 {
-	static const char tail[] = "tail";
 	struct record_key key;
 
-	key_start(&key, TABLE_META, (struct slice){ tail, sizeof(tail) - 1 });
+	key_start_number(&key, TABLE_META, 0x7461696c, 4); /* "tail" */
 	key_big(&key, chain, 2);
 	return key;
 }
@@ -118,7 +140,7 @@ struct record_key record_key_ticket(struct slice lock, uint8_t rank, uint64_t ti
 	return key;
 }
 
-static inline void key_holder(struct record_key *key, enum record_table table, struct slice owner, struct slice who)
+INLINE void key_holder(struct record_key *key, enum record_table table, struct slice owner, struct slice who)
 {
 	key_start(key, table, owner);
 	key_byte(key, 0);
@@ -233,7 +255,7 @@ struct record_key record_key_reference(struct slice url, uint8_t type, struct sl
 }
 
 /* Two names, of which the first has no NUL. */
-static inline void key_pair(struct record_key *key, enum record_table table, struct slice first, struct slice second)
+INLINE void key_pair(struct record_key *key, enum record_table table, struct slice first, struct slice second)
 {
 	key_start(key, table, first);
 	key_byte(key, 0);

@@ -61,7 +61,7 @@ static inline struct slice record_key_slice(const struct record_key *key)
 }
 
 struct record_key record_key_meta(const char *name);
-struct record_key record_key_counter(void);
+extern const struct record_key record_key_counter;
 struct record_key record_key_tail(uint16_t chain);
 struct record_key record_key_of(enum record_table table, struct slice lock);   /* TABLE_LOCK, TEXT, QUEUE */
 struct record_key record_key_number(enum record_table table, uint64_t number); /* TABLE_TICKET_TEXT, DIR */
