@@ -74,7 +74,7 @@ static char *put(char *out, const char *text, size_t len)
 #define KEY(out, name) put(out, ",\"" name "\":", sizeof(",\"" name "\":") - 1)
 
 /* Eight digits at once: each half of a byte gets a byte of its own, and those above nine go on with letters. */
-static char *put_hex32(char *out, uint32_t value)
+static inline char *put_hex32(char *out, uint32_t value)
 {
 	uint64_t v = value;
 	uint64_t letters;
@@ -126,7 +126,7 @@ static size_t put_odd(char **out, const unsigned char *text, size_t len)
 #define EACH(byte) (UINT64_MAX / 255 * (byte)) /* eight of it */
 
 /* Whether all eight bytes are characters that stand for themselves. */
-static bool is_plain(uint64_t word)
+static inline bool is_plain(uint64_t word)
 {
 	uint64_t quote = word ^ EACH('"');
 	uint64_t backslash = word ^ EACH('\\');

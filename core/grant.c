@@ -37,7 +37,6 @@ static struct record_key hold_key(struct slice lock)
 
 int grant_note_hold(struct op *op, struct slice lock, const struct record_lock *record, bool waited_for)
 {
-	struct record_key key = hold_key(lock);
 	int64_t hold = op->now - record->acquired;
 	struct record_hold stat;
 	int rc;
@@ -46,6 +45,7 @@ int grant_note_hold(struct op *op, struct slice lock, const struct record_lock *
 	/* A short hold that nobody waited for says nothing about waiting, and most are: spare them the write. */
 	if (!waited_for && hold < ATLOCK_SECOND)
 		return 0;
+	struct record_key key = hold_key(lock);
 	rc = op_get(op, RECORD_HOLD, &key, &stat);
 	if (rc < 0)
 		return rc;
