@@ -87,12 +87,14 @@ static int event_about(struct op *op, struct record_event *event, struct slice l
 		       const struct record_released *released)
 {
 	char path[ATLOCK_PATH_MAX];
-	int len = dir_path(op, lock, path, sizeof(path));
+	int rc = dir_path(op, lock, path, sizeof(path));
 
-	if (len < 0)
-		return len;
-	event->lock = (struct slice){ path, (size_t)len };
-	return event_append(op, event, released);
+	if (rc < 0)
+		return rc;
+	event->lock = (struct slice){ path, (size_t)rc };
+	rc = event_append(op, event, released);
+	event->lock = (struct slice){ NULL, 0 };
+	return rc;
 }
 
 static bool type_ends_grant(enum atlock_event_type type)
