@@ -16,6 +16,7 @@ struct stale {
 	STAILQ_ENTRY(stale) link;
 	fuse_ino_t parent;
 	fuse_ino_t node;
+	bool attr; /* only what it is like, not that it is there */
 	char component[];
 };
 
@@ -84,8 +85,9 @@ static void *cache_run(void *arg)
 
 	while ((stale = cache_next(cache)) != NULL) {
 		fuse_lowlevel_notify_inval_inode(cache->fs->session, stale->node, -1, 0);
-		fuse_lowlevel_notify_inval_entry(cache->fs->session, stale->parent, stale->component,
-						 strlen(stale->component));
+		if (!stale->attr)
+			fuse_lowlevel_notify_inval_entry(cache->fs->session, stale->parent, stale->component,
+							 strlen(stale->component));
 		free(stale);
 	}
 	return NULL;
@@ -135,6 +137,7 @@ void cache_own(struct cache *cache, const struct atlock_name *name, unsigned int
 bool cache_keep(struct cache *cache, struct node *node, struct cache_stamp stamp)
 {
 	atomic_store(&node->kept, true);
+	atomic_store(&node->kept_attr, true);
 	return atomic_load(&cache->changes[stamp.slot]) == stamp.changes;
 }
 
@@ -189,7 +192,8 @@ void cache_change(void *arg, enum atlock_change what, const struct atlock_name *
 	struct fs *fs = arg;
 	struct cache *cache = fs->cache;
 	char path[ATLOCK_PATH_MAX];
-	struct stale found = { 0 };
+	/* Whoever comes or goes as a waiter makes the text longer; the lock is there all the same. */
+	struct stale found = { .attr = what == ATLOCK_CHANGE_QUEUE };
 	struct stale *stale;
 	size_t len;
 
@@ -198,7 +202,7 @@ void cache_change(void *arg, enum atlock_change what, const struct atlock_name *
 		return;
 	atomic_fetch_add(&cache->changes[cache_slot(name)], 1);
 	if (atlock_name_print(fs->al, name, path, sizeof(path)) != 0 ||
-	    node_find_kept(fs->inodes, path, &kind_lock, &found.parent, &found.node) != 0)
+	    node_find_kept(fs->inodes, path, &kind_lock, found.attr, &found.parent, &found.node) != 0)
 		return;
 	len = strlen(strrchr(path, '/') + 1) + 1;
 	stale = malloc(sizeof(*stale) + len);

@@ -3,9 +3,9 @@
  *
  * Only the plain name of a lock that a session holds is worth it and safe: nobody can release it but by that name, so the
  * kernel sees it go. Everything else about it (expiry, transfer, waiters, an administrator) reaches us as a change, and what
- * the kernel has is invalidated; by a thread of its own, because the kernel answers an invalidation only when the directory
- * is free, which a request that is just being answered may still hold. Until then a lifetime of a second at most, and never
- * beyond the lease, bounds what can be seen.
+ * the kernel has is invalidated: its attributes, and its name unless only waiters came or went. A thread of its own does that,
+ * because the kernel answers an invalidation only when the directory is free, which a request that is just being answered may
+ * still hold. Until then a lifetime of a second at most, and never beyond the lease, bounds what can be seen.
  *
  * A lookup reads the lock, then tells the kernel. A change in between would be missed, so:
  *

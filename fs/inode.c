@@ -190,7 +190,14 @@ void node_retire(struct inodes *inodes, struct node *parent, const char *compone
 	pthread_mutex_unlock(&inodes->mutex);
 }
 
-int node_find_kept(struct inodes *inodes, const char *path, const struct kind *kind, fuse_ino_t *parent,
+static bool node_unmark(struct node *node, bool attr)
+{
+	bool kept = atomic_exchange(&node->kept_attr, false);
+
+	return attr ? kept : atomic_exchange(&node->kept, false);
+}
+
+int node_find_kept(struct inodes *inodes, const char *path, const struct kind *kind, bool attr, fuse_ino_t *parent,
 		   fuse_ino_t *node)
 {
 	char component[ATLOCK_COMPONENT_MAX + 1];
@@ -213,7 +220,7 @@ int node_find_kept(struct inodes *inodes, const char *path, const struct kind *k
 		up = at;
 		at = node_seek(inodes, up, component, *path == '\0' ? kind : NULL, NODE_NO_DIR);
 	}
-	kept = at != NULL && up != NULL && atomic_exchange(&at->kept, false);
+	kept = at != NULL && up != NULL && node_unmark(at, attr);
 	if (kept) {
 		*parent = node_id(up);
 		*node = node_id(at);

@@ -27,7 +27,8 @@ struct node {
 	uint64_t lookups;
 	uint32_t children;
 	bool hashed;
-	atomic_bool kept; /* the kernel was told something of it that lasts; see cache.h */
+	atomic_bool kept;      /* the kernel was told something of it that lasts; see cache.h */
+	atomic_bool kept_attr; /* the same of its attributes, since they changed last */
 	char component[];
 };
 
@@ -51,10 +52,10 @@ void node_forget(struct inodes *inodes, struct node *node, uint64_t count);
 void node_retire(struct inodes *inodes, struct node *parent, const char *component);
 
 /*
- * The ids of the node of this kind that a path names and of its directory, if the kernel may be keeping what it was told about it
- * (node->kept): 0, and the mark is taken away; else 1.
+ * The ids of the node of this kind that a path names and of its directory, if the kernel may be keeping what it was told about it,
+ * or about its attributes only: 0, and the mark is taken away; else 1.
  */
-int node_find_kept(struct inodes *inodes, const char *path, const struct kind *kind, fuse_ino_t *parent,
+int node_find_kept(struct inodes *inodes, const char *path, const struct kind *kind, bool attr, fuse_ino_t *parent,
 		   fuse_ino_t *node);
 
 /* st_ino of a component. */

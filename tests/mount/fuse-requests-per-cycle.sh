@@ -53,6 +53,19 @@ expect_requests '' stat "$dir/held"
 expect_requests '' test -e "$dir/held"
 expect_requests 'FLUSH OPEN READ RELEASE' "$SYS" open "$dir/held" rdonly + read
 
+# Who waits changes what a lock says, not that it is there: the kernel asks for its attributes, and goes on to know its name.
+known=$MNT/README
+for _ in 1 2 3 4 5; do
+	expect_ok "$SYS" open "$dir/w" wronly,creat,excl + stat "$dir/w"
+	expect_ok touch "$MNT/queue/${dir#"$MNT/"}/w/normal@b"
+	got=$(requests stat "$dir/w")
+	expect_equal "$(stat -c %s "$dir/w")" "$(cat "$dir/w" | wc -c)"
+	expect_ok rm "$dir/w"
+	expect_ok rm "$dir/w@b"
+	[ "$got" != GETATTR ] || break
+done
+expect_equal "$got" GETATTR 'requests of stat when somebody has begun to wait'
+
 # One list, with all that ls -l wants to know; it asks for attributes that nobody has once, not once a file.
 for i in $(seq 50); do : >"$dir/l$i"; done
 expect_requests 'GETATTR GETXATTR GETXATTR OPENDIR READDIRPLUS READDIRPLUS RELEASEDIR' ls -l "$dir"
