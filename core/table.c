@@ -46,19 +46,16 @@ static bool held(const struct record_lock *record)
 	return record != NULL && record->state != RECORD_DELAYED;
 }
 
-/* Counts held locks along the event chain. */
+/* Counts held locks along the event chain. What changes without an event, as the end of a rest does, notes the time there, too. */
 static int count_held(struct op *op, bool before, bool after)
 {
-	int rc;
+	int rc = op_tail(op);
 
-	if (before == after)
-		return 0;
-	rc = op_tail(op);
 	if (rc < 0)
 		return rc;
-	if (after)
+	if (!before && after)
 		op->tail.held++;
-	else if (op->tail.held > 0)
+	else if (before && !after && op->tail.held > 0)
 		op->tail.held--;
 	op->tail_dirty = true;
 	return 0;

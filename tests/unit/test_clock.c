@@ -115,6 +115,24 @@ static void step_that_was_noted_survives_a_crash(void **state)
 }
 
 /* Nobody can tell a clock that was set back from one that was right: at least no lease gets its time twice. */
+/* The end of a rest is no event, and notes the time all the same. */
+static void step_before_a_rest_ended_survives_a_crash(void **state)
+{
+	struct stage *s = *state;
+
+	stage_configure(s, "lock_delay", "5s");
+	assert_int_equal(stage_acquire(s, "global/b", "bob@1", 1), 0);
+	assert_int_equal(stage_acquire(s, "global/a", "alice@1", 60), 0);
+	stage_advance(s, 2);
+	assert_int_equal(atlock_run_due(s->al), 1);
+	stage_advance(s, 6);
+	stage_set_wall(s, HOUR);
+	assert_int_equal(atlock_run_due(s->al), 1);
+	crash(s);
+	assert_string_equal(stage_holder(s, "global/a"), "alice@1");
+	ends_in(s, 52);
+}
+
 static void wall_clock_set_back_while_closed_extends_nothing_that_had_passed(void **state)
 {
 	struct stage *s = *state;
@@ -179,6 +197,7 @@ int main(void)
 		STAGED(lease_that_ended_meanwhile_is_over),
 		STAGED(wall_clock_set_while_open_does_not_matter_after_a_restart),
 		STAGED(step_that_was_noted_survives_a_crash),
+		STAGED(step_before_a_rest_ended_survives_a_crash),
 		STAGED(wall_clock_set_back_while_closed_extends_nothing_that_had_passed),
 		STAGED(instants_go_on_after_a_crash),
 		STAGED(lease_time_never_goes_back),
