@@ -317,8 +317,8 @@ static size_t fields_get(const struct layout *layout, const unsigned char *in, s
 }
 
 /*
- * The same for a layout that the compiler knows: it writes each field out by itself. Worth it for what every acquire and
- * release has, in the version that is current.
+ * The same for a layout that the compiler knows: it writes each field out by itself. Worth it for what every acquire,
+ * release and grant has, in the version that is current.
  */
 INLINE size_t known_put(const struct field *fields, size_t count, const void *record, unsigned char *out, size_t at)
 {
@@ -351,6 +351,8 @@ static size_t record_put(enum record_kind kind, const void *record, unsigned cha
 	case RECORD_COUNTER: return known_put(KNOWN(counter), record, out, at);
 	case RECORD_TAIL: return known_put(KNOWN(tail), record, out, at);
 	case RECORD_LOCK: return known_put(KNOWN(lock), record, out, at);
+	case RECORD_TICKET: return known_put(KNOWN(ticket), record, out, at);
+	case RECORD_QUEUE: return known_put(KNOWN(queue), record, out, at);
 	case RECORD_DIR: return known_put(KNOWN(dir), record, out, at);
 	case RECORD_EVENT: return known_put(KNOWN(event), record, out, at);
 	case RECORD_RELEASED: return known_put(KNOWN(released), record, out, at);
@@ -366,6 +368,8 @@ static size_t record_get(enum record_kind kind, const unsigned char *in, size_t 
 	case RECORD_COUNTER: return known_get(KNOWN(counter), in, at, end, record);
 	case RECORD_TAIL: return known_get(KNOWN(tail), in, at, end, record);
 	case RECORD_LOCK: return known_get(KNOWN(lock), in, at, end, record);
+	case RECORD_TICKET: return known_get(KNOWN(ticket), in, at, end, record);
+	case RECORD_QUEUE: return known_get(KNOWN(queue), in, at, end, record);
 	case RECORD_DIR: return known_get(KNOWN(dir), in, at, end, record);
 	default: return fields_get(&layouts[kind], in, at, end, record);
 	}
