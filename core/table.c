@@ -30,7 +30,7 @@ int table_lock_get(struct op *op, struct slice lock, struct record_lock *out)
 {
 	struct record_key key;
 
-	record_key_set(&key, TABLE_LOCK, lock);
+	record_key_set_of(&key, TABLE_LOCK, lock);
 	return op_get(op, RECORD_LOCK, &key, out);
 }
 
@@ -112,7 +112,7 @@ int table_lock_put(struct op *op, struct slice lock, const struct record_lock *o
 	struct record_key key;
 	int rc;
 
-	record_key_set(&key, TABLE_LOCK, lock);
+	record_key_set_of(&key, TABLE_LOCK, lock);
 	rc = op_put(op, RECORD_LOCK, &key, new);
 	if (rc == 0)
 		rc = lock_index_holder(op, lock, old, new);
@@ -129,7 +129,7 @@ int table_lock_del(struct op *op, struct slice lock, const struct record_lock *o
 	struct record_key key;
 	int rc;
 
-	record_key_set(&key, TABLE_LOCK, lock);
+	record_key_set_of(&key, TABLE_LOCK, lock);
 	rc = table_drop(op, &key);
 	if (rc == 0)
 		rc = lock_index_holder(op, lock, old, NULL);
@@ -138,7 +138,7 @@ int table_lock_del(struct op *op, struct slice lock, const struct record_lock *o
 	if (rc == 0)
 		rc = count_held(op, held(old), false);
 	if (rc == 0) {
-		record_key_set(&key, TABLE_TEXT, lock);
+		record_key_set_of(&key, TABLE_TEXT, lock);
 		rc = table_del(op, &key);
 	}
 	op_changed(op, ATLOCK_CHANGE_LOCK, lock);
@@ -155,7 +155,7 @@ int table_queue_get(struct op *op, struct slice lock, struct record_queue *out)
 	struct record_key key;
 	int rc;
 
-	record_key_set(&key, TABLE_QUEUE, lock);
+	record_key_set_of(&key, TABLE_QUEUE, lock);
 	rc = op_get(op, RECORD_QUEUE, &key, out);
 	if (rc != 1)
 		return rc;
@@ -220,17 +220,19 @@ int table_ticket_put(struct op *op, struct slice lock, const struct ticket *tick
 	const struct record_ticket *record = &ticket->record;
 	unsigned char buf[1 + ATLOCK_KEY_MAX];
 	struct slice place = ticket_place(buf, lock, ticket);
-	struct record_key key = record_key_ticket(lock, buf[0], ticket->number);
+	struct record_key key;
 	int rc;
 
+	record_key_set_ticket(&key, lock, buf[0], ticket->number);
 	rc = op_put(op, RECORD_TICKET, &key, record);
 	if (rc == 0) {
-		key = record_key_held(TABLE_WAITS, record->owner, record->who, ticket->number);
+		record_key_set_held(&key, TABLE_WAITS, record->owner, record->who, ticket->number);
 		rc = table_put_raw(op, &key, place);
 	}
 	if (rc == 0 && record->deadline != ATLOCK_NEVER) {
-		key = record_key_due(record->deadline, DUE_TICKET, ticket->number);
-		rc = table_put_raw(op, &key, place);
+		struct record_key due = record_key_due(record->deadline, DUE_TICKET, ticket->number);
+
+		rc = table_put_raw(op, &due, place);
 		op_due(op, record->deadline);
 	}
 	return rc == 0 ? count_waiting(op, lock, ticket, true) : rc;
@@ -239,37 +241,42 @@ int table_ticket_put(struct op *op, struct slice lock, const struct ticket *tick
 int table_ticket_del(struct op *op, struct slice lock, const struct ticket *ticket)
 {
 	const struct record_ticket *record = &ticket->record;
-	struct record_key key = record_key_ticket(lock, table_rank(record->priority), ticket->number);
+	struct record_key key;
 	int rc;
 
+	record_key_set_ticket(&key, lock, table_rank(record->priority), ticket->number);
 	rc = table_drop(op, &key);
 	if (rc == 0) {
-		key = record_key_held(TABLE_WAITS, record->owner, record->who, ticket->number);
+		record_key_set_held(&key, TABLE_WAITS, record->owner, record->who, ticket->number);
 		rc = table_drop(op, &key);
 	}
 	if (rc == 0 && record->deadline != ATLOCK_NEVER) {
-		key = record_key_due(record->deadline, DUE_TICKET, ticket->number);
-		rc = table_drop(op, &key);
+		struct record_key due = record_key_due(record->deadline, DUE_TICKET, ticket->number);
+
+		rc = table_drop(op, &due);
 	}
 	if (rc == 0) {
-		key = record_key_number(TABLE_TICKET_TEXT, ticket->number);
-		rc = table_del(op, &key);
+		struct record_key text = record_key_number(TABLE_TICKET_TEXT, ticket->number);
+
+		rc = table_del(op, &text);
 	}
 	return rc == 0 ? count_waiting(op, lock, ticket, false) : rc;
 }
 
 int table_ticket_next(struct op *op, struct slice lock, uint8_t rank, uint64_t number, struct ticket *out)
 {
-	struct record_key prefix = record_key_queue(lock);
-	struct record_key from = record_key_ticket(lock, rank, number + 1);
+	struct record_key from;
+	struct slice prefix;
 	struct slice key;
 	struct slice value;
 	int rc;
 
-	rc = store_next(op->txn, record_key_slice(&from), record_key_slice(&prefix), &key, &value);
+	record_key_set_ticket(&from, lock, rank, number + 1);
+	prefix = (struct slice){ from.data, from.len - 9 };
+	rc = store_next(op->txn, record_key_slice(&from), prefix, &key, &value);
 	if (rc != 0)
 		return rc;
-	if (key.len != prefix.len + 9)
+	if (key.len != from.len)
 		return op_corrupt(op, key, -EBADMSG);
 	out->number = record_number((const unsigned char *)key.data + prefix.len + 1);
 	rc = record_decode(RECORD_TICKET, value, &out->record);
@@ -278,10 +285,11 @@ int table_ticket_next(struct op *op, struct slice lock, uint8_t rank, uint64_t n
 
 int table_ticket_first(struct op *op, struct slice lock, struct ticket *out)
 {
-	struct record_key key = record_key_of(TABLE_QUEUE, lock);
+	struct record_key key;
 	struct record_queue queue;
 	int rc;
 
+	record_key_set_of(&key, TABLE_QUEUE, lock);
 	rc = op_get(op, RECORD_QUEUE, &key, &queue);
 	if (rc == 0)
 		rc = table_ticket_next(op, lock, queue.passed_rank, queue.passed, out);
@@ -294,8 +302,9 @@ int table_ticket_first(struct op *op, struct slice lock, struct ticket *out)
 
 int table_ticket_get(struct op *op, struct slice lock, uint8_t rank, uint64_t number, struct ticket *out)
 {
-	struct record_key key = record_key_ticket(lock, rank, number);
+	struct record_key key;
 
+	record_key_set_ticket(&key, lock, rank, number);
 	out->number = number;
 	return op_get(op, RECORD_TICKET, &key, &out->record);
 }
@@ -314,17 +323,19 @@ int table_ticket_find(struct op *op, struct slice lock, uint64_t number, struct 
 static int index_next(struct op *op, enum record_table table, struct slice owner, struct slice who, uint64_t after,
 		      uint64_t *number, struct slice *value)
 {
-	struct record_key prefix = record_key_holder(table, owner, who);
-	struct record_key from = record_key_held(table, owner, who, after + 1);
+	struct record_key from;
+	struct slice prefix;
 	struct slice key;
 	int rc;
 
 	if (after == UINT64_MAX)
 		return 1;
-	rc = store_next(op->txn, record_key_slice(&from), record_key_slice(&prefix), &key, value);
+	record_key_set_held(&from, table, owner, who, after + 1);
+	prefix = (struct slice){ from.data, from.len - 8 };
+	rc = store_next(op->txn, record_key_slice(&from), prefix, &key, value);
 	if (rc != 0)
 		return rc;
-	if (key.len != prefix.len + 8)
+	if (key.len != from.len)
 		return op_corrupt(op, key, -EBADMSG);
 	*number = record_number((const unsigned char *)key.data + prefix.len);
 	return 0;

@@ -99,7 +99,7 @@ struct record_key record_key_tail(uint16_t chain)
 	return key;
 }
 
-void record_key_set(struct record_key *key, enum record_table table, struct slice lock)
+void record_key_set_of(struct record_key *key, enum record_table table, struct slice lock)
 {
 	key_start(key, table, lock);
 }
@@ -108,7 +108,7 @@ struct record_key record_key_of(enum record_table table, struct slice lock)
 {
 	struct record_key key;
 
-	record_key_set(&key, table, lock);
+	record_key_set_of(&key, table, lock);
 	return key;
 }
 
@@ -129,14 +129,19 @@ struct record_key record_key_queue(struct slice lock)
 	return key;
 }
 
+void record_key_set_ticket(struct record_key *key, struct slice lock, uint8_t rank, uint64_t ticket)
+{
+	key_start(key, TABLE_TICKET, lock);
+	key_byte(key, 0);
+	key_byte(key, rank);
+	key_big(key, ticket, 8);
+}
+
 struct record_key record_key_ticket(struct slice lock, uint8_t rank, uint64_t ticket)
 {
 	struct record_key key;
 
-	key_start(&key, TABLE_TICKET, lock);
-	key_byte(&key, 0);
-	key_byte(&key, rank);
-	key_big(&key, ticket, 8);
+	record_key_set_ticket(&key, lock, rank, ticket);
 	return key;
 }
 

@@ -82,8 +82,9 @@ struct record_key record_key_app(struct slice resource, struct slice app); /* wi
 struct record_key record_key_project(struct slice pull,
 				     struct slice project); /* with an empty project: prefix of all */
 
-/* As record_key_of() and record_key_held(), in place: to return a key is to copy half a KiB. For what every call does. */
-void record_key_set(struct record_key *key, enum record_table table, struct slice lock);
+/* As those of these names, in place: to return a key is to copy half a KiB. For what every call does. */
+void record_key_set_of(struct record_key *key, enum record_table table, struct slice lock);
+void record_key_set_ticket(struct record_key *key, struct slice lock, uint8_t rank, uint64_t ticket);
 void record_key_set_held(struct record_key *key, enum record_table table, struct slice owner, struct slice who,
 			 uint64_t number);
 
