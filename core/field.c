@@ -1,10 +1,9 @@
 /* The fields of locks and tickets: where each value is, and how each kind of value reads. */
 #include "field.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
+#include "decimal.h"
 #include "holder.h"
 #include "text.h"
 
@@ -134,18 +133,22 @@ int64_t field_wall(int64_t instant, int64_t offset)
 	return wall;
 }
 
-/* Control bytes, and bytes of `also`, become %XX: every line stays one line. */
-static void value_spell(struct field_value *value, const char *text, const char *also)
+/* Control bytes, and `also`, become %XX: every line stays one line. */
+static void value_spell(struct field_value *value, const char *text, unsigned char also)
 {
+	static const char hex[] = "0123456789ABCDEF";
 	size_t n = 0;
 
 	for (const char *p = text ? text : ""; *p && n + 3 < sizeof(value->buf); p++) {
 		unsigned char c = (unsigned char)*p;
 
-		if (c < 0x20 || c == 0x7f || strchr(also, c))
-			n += (size_t)snprintf(value->buf + n, sizeof(value->buf) - n, "%%%02X", c);
-		else
+		if (c < 0x20 || c == 0x7f || c == also) {
+			value->buf[n++] = '%';
+			value->buf[n++] = hex[c >> 4];
+			value->buf[n++] = hex[c & 15];
+		} else {
 			value->buf[n++] = *p;
+		}
 	}
 	value->buf[n] = '\0';
 }
@@ -154,7 +157,7 @@ static void value_number(struct field_value *value, uint64_t number)
 {
 	value->is_number = true;
 	value->number = number;
-	snprintf(value->buf, sizeof(value->buf), "%" PRIu64, number);
+	*decimal_print(value->buf, number) = '\0';
 }
 
 static void value_ahead(struct field_value *value, uint64_t position)
@@ -172,7 +175,7 @@ static void value_id(struct field_value *value, const struct atlock_view *view)
 	char id[ATLOCK_ID_MAX];
 
 	atlock_view_id(view, id);
-	value_spell(value, id, "");
+	value_spell(value, id, 0);
 }
 
 static int value_claim(struct field_value *value, const struct field_source *source, int64_t instant)
@@ -209,9 +212,9 @@ int field_read(const struct field *field, const struct field_source *source, str
 	out->is_number = false;
 	out->text = out->buf;
 	switch ((enum field_kind)field->kind) {
-	case KIND_TEXT: value_spell(out, *(char *const *)at, ""); break;
+	case KIND_TEXT: value_spell(out, *(char *const *)at, 0); break;
 	/* It was decoded to get here, so a '%' of its own is spelled again. */
-	case KIND_PART: value_spell(out, (const char *)&source->parts + field->offset, "%"); break;
+	case KIND_PART: value_spell(out, (const char *)&source->parts + field->offset, '%'); break;
 	case KIND_NUMBER: value_number(out, *(const uint64_t *)at); break;
 	case KIND_AHEAD: value_ahead(out, *(const uint64_t *)at); break;
 	case KIND_UID: value_number(out, *(const uid_t *)at); break;

@@ -1,12 +1,13 @@
 /* What `cat` prints, and single fields of it. */
 #include <bsd/string.h>
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "day.h"
+#include "decimal.h"
 #include "field.h"
 #include "meta.h"
 #include "text.h"
@@ -27,12 +28,10 @@ static void page_open(struct page *page)
 	page->cap = PAGE_FIRST;
 }
 
-/* Leaves room for a NUL after the text. */
-static void page_add(struct page *page, const char *text, size_t len)
+/* Makes room for so many bytes and a NUL after them; returns where they go, or NULL. */
+static char *page_grow(struct page *page, size_t len)
 {
-	if (!page->data || len == 0)
-		return;
-	if (len >= page->cap - page->len) {
+	if (page->data && len >= page->cap - page->len) {
 		size_t cap = (page->cap + len) * 2;
 		char *data = realloc(page->data, cap);
 
@@ -40,11 +39,31 @@ static void page_add(struct page *page, const char *text, size_t len)
 			free(page->data);
 		page->data = data;
 		page->cap = cap;
-		if (!data)
-			return;
 	}
-	memcpy(page->data + page->len, text, len);
+	return page->data ? page->data + page->len : NULL;
+}
+
+static void page_add(struct page *page, const char *text, size_t len)
+{
+	char *at = page_grow(page, len);
+
+	if (!at || len == 0)
+		return;
+	memcpy(at, text, len);
 	page->len += len;
+}
+
+static void page_add_line(struct page *page, const char *key, const char *value)
+{
+	char *at = page_grow(page, strlen(key) + strlen(value) + 2);
+
+	if (!at)
+		return;
+	at = stpcpy(at, key);
+	*at++ = '=';
+	at = stpcpy(at, value);
+	*at++ = '\n';
+	page->len = (size_t)(at - page->data);
 }
 
 static char *page_close(struct page *page, size_t *len)
@@ -62,12 +81,8 @@ static void page_add_fields(struct page *page, const struct field *fields, const
 	struct field_value value;
 
 	for (const struct field *field = fields; field->key; field++) {
-		if (field_read(field, source, &value))
-			continue;
-		page_add(page, field->key, strlen(field->key));
-		page_add(page, "=", 1);
-		page_add(page, value.text, strlen(value.text));
-		page_add(page, "\n", 1);
+		if (field_read(field, source, &value) == 0)
+			page_add_line(page, field->key, value.text);
 	}
 }
 
@@ -166,13 +181,21 @@ int atlock_view_field(struct atlock *al, const struct atlock_view *view, const c
 
 void atlock_view_id(const struct atlock_view *view, char out[ATLOCK_ID_MAX])
 {
+	static const char hex[] = "0123456789abcdef";
+	char *at;
+
 	if (!out)
 		return;
 	out[0] = '\0';
 	if (!view)
 		return;
-	snprintf(out, ATLOCK_ID_MAX, "lock_%" PRIu64 "_%.*s_%08" PRIx32, view->id_time, ATLOCK_OWNER_MAX,
-		 view->owner ? view->owner : "", view->id_random);
+	at = decimal_print(stpcpy(out, "lock_"), view->id_time);
+	*at++ = '_';
+	at = mempcpy(at, view->owner ? view->owner : "", strnlen(view->owner ? view->owner : "", ATLOCK_OWNER_MAX));
+	*at++ = '_';
+	for (int shift = 28; shift >= 0; shift -= 4)
+		*at++ = hex[view->id_random >> shift & 15];
+	*at = '\0';
 }
 
 void text_time(int64_t wall, char *out, size_t len)
@@ -184,6 +207,10 @@ void text_time(int64_t wall, char *out, size_t len)
 
 	if (wall == ATLOCK_NEVER) {
 		strlcpy(out, "never", len);
+		return;
+	}
+	if (wall >= 0 && len > DAY_TIME) {
+		*day_print_time(wall, out) = '\0';
 		return;
 	}
 	if (rest < 0) {
