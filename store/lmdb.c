@@ -154,11 +154,15 @@ static void locks_init(struct engine *engine)
 	pthread_mutex_init(&engine->queue_lock, NULL);
 	pthread_mutex_init(&engine->pool_lock, NULL);
 	pthread_mutex_init(&engine->room_lock, NULL);
+	pthread_mutex_init(&engine->behind.lock, NULL);
+	pthread_cond_init(&engine->behind.changed, NULL);
 }
 
 static void engine_free(struct engine *engine)
 {
 	txn_free(engine->writer);
+	pthread_cond_destroy(&engine->behind.changed);
+	pthread_mutex_destroy(&engine->behind.lock);
 	pthread_mutex_destroy(&engine->room_lock);
 	pthread_mutex_destroy(&engine->pool_lock);
 	pthread_rwlock_destroy(&engine->map_lock);

@@ -118,6 +118,9 @@ static int batch_try(struct engine *engine, struct store *store, struct store_jo
 		return MDB_PANIC;
 	if (files_are_gone(engine))
 		return EIO;
+	rc = lmdb_behind_turn(engine);
+	if (rc != 0)
+		return rc;
 	struct arena_mark mark = layer_mark(engine->layer);
 	outcome->layer = layer_hold(engine->layer);
 	lmdb_log_begin(&engine->log);

@@ -9,14 +9,17 @@
  *	lmdb_batch.c    group commit: who leads, who follows
  *	lmdb_keep.c     how a commit is kept: in the log, or as a transaction of LMDB
  *	lmdb_settle.c   how what the log has becomes LMDB's
+ *	lmdb_behind.c   the same on a thread of its own, while commits go on
  *	lmdb_layer.c    what the log says, in memory
  *	lmdb_log.c      the log on disk
+ *	lmdb_replay.c   reading it
  *	lmdb_copy.c     a copy while it is in use
  *	lmdb_room.c     the map's growth, blocks allocated ahead, when room is low
  *	lmdb_pages.c    how many pages a transaction can take
  *
  * Lock order: leadership (queue_lock holds only its queue, never across a transaction), map_lock, room_lock, pool_lock.
- * Whoever reads the map holds map_lock shared, except the leader: only a leader moves the map.
+ * Whoever reads the map holds map_lock shared, except the leader, who alone moves the map, and the thread that gives LMDB
+ * what the log has: the leader moves nothing before that is done.
  */
 #ifndef STORE_LMDB_ENGINE_H
 #define STORE_LMDB_ENGINE_H
@@ -41,11 +44,20 @@ STAILQ_HEAD(job_list, store_job);
 
 #define LAYER_RUNS 32
 
-/* Writes that are committed and not LMDB's yet, laid over its transaction `base`. Never changes. */
+/*
+ * Writes that are committed and not LMDB's yet, laid over its transaction `base`. Never changes.
+ *
+ * While LMDB is given a layer behind the leader's back, all that come after it contain it: `under`. The transaction that this
+ * becomes is known by its mark beforehand, and such a layer may lie on that one as well: what they both have is the same.
+ */
 struct layer {
 	_Atomic unsigned int refs;
-	struct layer_bytes *bytes; /* shared by all layers over one transaction */
+	struct layer_bytes *bytes; /* shared by all layers that came one after the other */
 	uint64_t base;
+	struct layer *under; /* NULL: LMDB is given nothing */
+	uint64_t next;       /* mark of the transaction that `under` becomes; 0: none */
+	size_t fresh;        /* writes that are not in `under` */
+	size_t fresh_overflow;
 	size_t overflow; /* pages of values that do not fit a leaf */
 	size_t runs;     /* of keys that begin with the same byte; SIZE_MAX: too many to be counted */
 	struct layer_run {
@@ -63,11 +75,18 @@ struct lmdb_log {
 	int dir; /* where it is */
 	bool readonly;
 	bool broken; /* not to be written to before LMDB has a new transaction */
-	bool used;   /* may have entries of this run, or of this transaction */
+	bool used;   /* may have entries of this process, or of this transaction */
+	bool wide;   /* the file is as long as one that may have two runs */
+	bool narrow; /* and cannot be made that long */
 	uint64_t base;
-	uint64_t mark;        /* of that transaction */
-	uint64_t number;      /* of the next entry */
-	size_t end;           /* where the next entry goes */
+	uint64_t mark;   /* of that transaction */
+	uint64_t run;    /* of the entries that are written or read: another one while LMDB is given those before */
+	uint64_t before; /* the mark that these continue in their turn; 0: they begin the log */
+	uint64_t number; /* of the next entry */
+	size_t held;     /* bytes of the run before, until LMDB has it */
+	size_t start;    /* of the run */
+	size_t end;      /* where the next entry goes */
+	size_t limit;    /* how far the run may reach */
 	unsigned char *entry; /* being made */
 	size_t len;           /* of that; SIZE_MAX: it does not fit */
 };
@@ -111,6 +130,12 @@ struct lmdb_need {
 	uint64_t run; /* of them, those that may have to lie side by side */
 };
 
+/* What a transaction puts. */
+struct lmdb_put {
+	uint64_t writes;
+	uint64_t overflow; /* pages for long values */
+};
+
 /* In pages. */
 struct room {
 	struct lmdb_shape shape;
@@ -118,6 +143,26 @@ struct room {
 	uint64_t beyond_reserve; /* there are for what adds; 0: room is low */
 	uint64_t all;            /* there are, once nobody reads an older state */
 	bool turn;               /* room is low only until the next transaction */
+};
+
+enum behind_state {
+	BEHIND_IDLE,
+	BEHIND_BUSY,
+	BEHIND_DONE, /* and the leader does not know yet */
+	BEHIND_END,  /* the thread is to go */
+};
+
+/* The thread that gives LMDB a layer. What it works on is its own while it is busy, and the leader's otherwise. */
+struct lmdb_behind {
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	_Atomic unsigned int state; /* enum behind_state; lock to change it */
+	bool started;               /* the leader's, as the next */
+	bool unable;                /* there is no thread to be had */
+	pthread_t thread;
+	struct layer *layer;
+	uint64_t mark; /* that LMDB gets along with it */
+	int rc;        /* what became of it: an LMDB code */
 };
 
 struct engine {
@@ -135,6 +180,7 @@ struct engine {
 	struct store_txn *writer;     /* the leader's, like the next six */
 	struct lmdb_view *reader;     /* what the leader's functions read: always on the newest transaction */
 	struct lmdb_log log;
+	struct lmdb_behind behind;
 	int64_t begun;           /* when the batch at hand was */
 	int64_t files_seen;      /* when they were last known to be there */
 	unsigned int last_batch; /* requests in it */
@@ -216,8 +262,14 @@ struct txn_write *layer_copy_write(const struct layer *layer, const struct txn_w
 /* A new layer, `below` with `writes` on it, whose bytes are there. NULL: no memory. */
 struct layer *layer_add(const struct layer *below, const struct writes *writes);
 
-/* A new layer with the same writes. By the leader only. NULL: no memory. */
+/* A new layer with the same writes. By the leader only, as the next two. NULL: no memory. */
 struct layer *layer_copy(const struct layer *layer);
+
+/* A new layer with the same writes, `under` which is the one that LMDB is given with that mark. Its bytes are others. */
+struct layer *layer_over(struct layer *under, uint64_t mark);
+
+/* A new layer with the writes that are not in `under`, for the transaction that this has become. */
+struct layer *layer_rest(const struct layer *layer);
 
 /*
  * Where the bytes of layers end now, and back to that: by the leader, when the layers made since are nobody's. Otherwise a
@@ -252,6 +304,30 @@ int lmdb_keep(struct engine *engine, struct layer *layer, enum keep how);
  */
 bool lmdb_keep_room(struct engine *engine);
 
+/*
+ * Before a batch: takes over what LMDB was given meanwhile, and gives it more if there is enough. By the leader, as the next. 0,
+ * or an LMDB code if the store is lost.
+ */
+int lmdb_behind_turn(struct engine *engine);
+
+/*
+ * Waits until LMDB is given nothing any more, so that only the leader writes to it. `*rest` gets `layer` without what LMDB has
+ * got: a reference. 0, or an LMDB code.
+ */
+int lmdb_behind_wait(struct engine *engine, struct layer *layer, struct layer **rest);
+
+/* Ends the thread. Before the environment is closed. */
+void lmdb_behind_end(struct engine *engine);
+
+/* How many writes LMDB is given at a time, at least. Only tests change it. */
+extern size_t lmdb_behind_writes;
+
+/* One transaction that makes LMDB have a layer, with that mark. On any thread, one at a time. 0 or an LMDB code. */
+int lmdb_settle_apply(struct engine *engine, const struct layer *layer, uint64_t mark);
+
+/* What became of a try to give LMDB something. By the leader. */
+void lmdb_settle_note(struct engine *engine, int rc);
+
 /* Makes LMDB have a layer, by one transaction. By the leader, as the next three. 0, or an LMDB code: then nothing has changed. */
 int lmdb_settle_layer(struct engine *engine, const struct layer *layer);
 
@@ -272,6 +348,7 @@ bool lmdb_is_short(const struct engine *engine, int rc);
  * that is new.
  */
 uint64_t lmdb_mark(const struct engine *engine, MDB_txn *txn);
+uint64_t lmdb_mark_new(void);
 
 /* Opens the log, making it if need be; a log that cannot be made is none. Negative errno if there is one that is not right. */
 int lmdb_log_open(struct lmdb_log *log, int dir, bool readonly);
@@ -282,6 +359,18 @@ int lmdb_log_sync(const struct lmdb_log *log);
 
 /* Begins at the start again, for entries that continue another transaction of LMDB. */
 void lmdb_log_restart(struct lmdb_log *log, uint64_t base, uint64_t mark);
+
+/*
+ * A second run, for when LMDB is given what the log has until now with that mark: the entries that follow continue it, and say
+ * what it continues itself. Only if lmdb_log_can_turn(). And: LMDB has got it, as transaction `base`.
+ */
+bool lmdb_log_can_turn(struct lmdb_log *log);
+void lmdb_log_turn(struct lmdb_log *log, uint64_t mark);
+void lmdb_log_settled(struct lmdb_log *log, uint64_t base);
+
+/* Bytes of entries that LMDB does not have, with the one that is being made; and whether LMDB should be given them soon. */
+size_t lmdb_log_bytes(const struct lmdb_log *log);
+bool lmdb_log_fills(const struct lmdb_log *log);
 
 /* Writes down that there are no entries, whatever becomes of LMDB's file. */
 void lmdb_log_void(struct lmdb_log *log);
@@ -310,6 +399,12 @@ bool lmdb_is_deleted(const struct engine *engine);
 /* Whether LMDB is sure to have the pages for a layer beside the reserve, once nobody reads an older state. */
 bool lmdb_room_fits(struct engine *engine, const struct layer *layer);
 
+/*
+ * Whether it has them for a layer that it is given while commits go on, and for as many again: at once, and without moving the
+ * map. By the leader.
+ */
+bool lmdb_room_is_ample(struct engine *engine, const struct layer *layer);
+
 /* Whether it has them, in pieces, for a log of so many bytes: with the reserve. */
 bool lmdb_room_squeezes(struct engine *engine, size_t log_bytes);
 
@@ -334,6 +429,10 @@ size_t lmdb_pages_of_value(size_t page, size_t key_len, size_t value_len);
 
 /* What a transaction of so many writes takes at most, `overflow` of it for long values. */
 struct lmdb_need lmdb_pages_needed(const struct lmdb_shape *shape, size_t page, uint64_t writes, uint64_t overflow);
+
+/* The same for two transactions, one after the other. */
+struct lmdb_need lmdb_pages_needed_twice(const struct lmdb_shape *shape, size_t page, const struct lmdb_put *first,
+					 const struct lmdb_put *second);
 
 /* Fills in what is known at once; and counts the free pages, as far as `enough`. map_lock held shared, or by the leader. */
 void lmdb_shape_look(struct engine *engine, struct lmdb_shape *out);

@@ -1,6 +1,6 @@
 /*
  * How a commit is kept. Usually as an entry of the log, and in memory as the layer over LMDB; from time to time the whole
- * layer becomes a transaction of LMDB, and the log begins anew. Such a transaction waits for the disk whatever `sync` says:
+ * layer becomes a transaction of LMDB, and the log begins anew: on a thread of its own if there is plenty of room. Such a transaction waits for the disk whatever `sync` says:
  * LMDB without that leaves a damaged file after a crash of the machine. A commit that is too large for the log, or comes while room
  * is low, is a transaction of LMDB at once, together with what the log has.
  *
@@ -25,7 +25,7 @@ bool lmdb_is_short(const struct engine *engine, int rc)
 
 	/* To LMDB, a disk that gets full in the middle of a write looks like one that fails. */
 	return rc == MDB_MAP_FULL || rc == ENOSPC || rc == EDQUOT || rc == EFBIG ||
-	       (rc == EIO && tight && !engine->log.broken);
+	       (rc == EIO && tight && !lmdb_is_dead(engine) && !engine->log.broken);
 }
 
 static int keep_in_log(struct engine *engine, struct layer *layer, enum keep how)
@@ -41,33 +41,74 @@ static int keep_in_log(struct engine *engine, struct layer *layer, enum keep how
 static bool log_is_better(struct engine *engine, const struct layer *layer)
 {
 	if (atomic_load_explicit(&engine->room_low, memory_order_relaxed))
-		return lmdb_room_squeezes(engine, engine->log.end + engine->log.len) && lmdb_readers_lag(engine);
+		return lmdb_room_squeezes(engine, lmdb_log_bytes(&engine->log)) && lmdb_readers_lag(engine);
 	return layer->writes.count + layer->overflow <= LAYER_MAX && lmdb_room_fits(engine, layer);
 }
 
-int lmdb_keep(struct engine *engine, struct layer *layer, enum keep how)
+/* Once LMDB may be dead, nobody knows which of its transactions an entry would continue. */
+static bool log_takes_it(const struct engine *engine)
 {
-	bool fits = lmdb_log_fits(&engine->log);
+	return lmdb_log_fits(&engine->log) && !lmdb_is_dead(engine);
+}
 
-	if (layer == engine->layer && (how == KEEP_ANY || layer->writes.count == 0))
-		return 0;
-	if (how == KEEP_ANY && fits && log_is_better(engine, layer))
-		return keep_in_log(engine, layer, how);
+static bool keep_is_done(const struct engine *engine, const struct layer *layer, enum keep how)
+{
+	return layer == engine->layer && (how == KEEP_ANY || layer->writes.count == 0);
+}
+
+/* By a transaction of LMDB, or if that cannot be by the log. */
+static int keep_in_lmdb(struct engine *engine, struct layer *layer, enum keep how)
+{
 	int rc = lmdb_settle_layer(engine, layer);
+
 	if (rc == 0)
 		return 0;
 	if (lmdb_is_short(engine, rc))
 		lmdb_room_short(engine);
-	if (how == KEEP_SETTLED || layer == engine->layer || engine->log.broken || !fits ||
-	    !lmdb_room_squeezes(engine, engine->log.end + engine->log.len))
+	if (how == KEEP_SETTLED || layer == engine->layer || !log_takes_it(engine) ||
+	    !lmdb_room_squeezes(engine, lmdb_log_bytes(&engine->log)))
 		return rc;
 	return keep_in_log(engine, layer, how);
 }
 
+/* Whether it could be kept in the log: *rc says how that went. */
+static bool keep_quickly(struct engine *engine, struct layer *layer, enum keep how, int *rc)
+{
+	*rc = 0;
+	if (keep_is_done(engine, layer, how))
+		return true;
+	if (how != KEEP_ANY || !log_takes_it(engine) || !log_is_better(engine, layer))
+		return false;
+	*rc = keep_in_log(engine, layer, how);
+	return true;
+}
+
+int lmdb_keep(struct engine *engine, struct layer *layer, enum keep how)
+{
+	struct layer *rest;
+	int rc;
+
+	if (keep_quickly(engine, layer, how, &rc))
+		return rc;
+	rc = lmdb_behind_wait(engine, layer, &rest);
+	if (rc != 0)
+		return rc;
+	if (!keep_quickly(engine, rest, how, &rc))
+		rc = keep_in_lmdb(engine, rest, how);
+	layer_drop(rest);
+	return rc;
+}
+
 bool lmdb_keep_room(struct engine *engine)
 {
+	struct layer *rest;
+	int rc = lmdb_behind_wait(engine, engine->layer, &rest);
+
+	if (rc != 0)
+		return false;
+	layer_drop(rest);
 	lmdb_readers_stop(engine);
-	int rc = lmdb_settle_all(engine);
+	rc = lmdb_settle_all(engine);
 	lmdb_readers_go(engine);
 	return rc == 0;
 }
@@ -120,6 +161,7 @@ int lmdb_keep_start(struct engine *engine)
 
 void lmdb_keep_end(struct engine *engine)
 {
+	lmdb_behind_end(engine);
 	if (engine->reader != NULL) {
 		/* Without entries it cannot be taken for part of a copy that is put in the place of LMDB's file. */
 		if (engine->layer->writes.count == 0 || lmdb_settle_all(engine) == 0)

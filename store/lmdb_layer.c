@@ -11,7 +11,7 @@
 #define PAGE_LEAST 4096
 #define ROOM_STEP 256
 
-/* Keys and values of all layers over one transaction of LMDB. Only the leader adds to it. */
+/* Keys and values of layers that came one after the other. Only the leader adds to it. */
 struct layer_bytes {
 	_Atomic unsigned int refs;
 	_Atomic(struct layer *) spare; /* the last that nobody needs any more: its memory is for the next */
@@ -42,6 +42,10 @@ static struct layer *layer_make(struct layer_bytes *bytes, uint64_t base, size_t
 	atomic_fetch_add(&bytes->refs, 1);
 	layer->bytes = bytes;
 	layer->base = base;
+	layer->under = NULL;
+	layer->next = 0;
+	layer->fresh = 0;
+	layer->fresh_overflow = 0;
 	layer->overflow = 0;
 	layer->runs = 0;
 	layer->writes = (struct writes){ .list = layer->list, .count = 0 };
@@ -57,7 +61,8 @@ static void bytes_drop(struct layer_bytes *bytes)
 	}
 }
 
-struct layer *layer_new(uint64_t base)
+/* One reference is the caller's. */
+static struct layer_bytes *bytes_new(void)
 {
 	struct layer_bytes *bytes = malloc(sizeof(*bytes));
 
@@ -69,6 +74,15 @@ struct layer *layer_new(uint64_t base)
 		free(bytes);
 		return NULL;
 	}
+	return bytes;
+}
+
+struct layer *layer_new(uint64_t base)
+{
+	struct layer_bytes *bytes = bytes_new();
+
+	if (bytes == NULL)
+		return NULL;
 	struct layer *layer = layer_make(bytes, base, 0);
 	bytes_drop(bytes);
 	return layer;
@@ -85,6 +99,7 @@ void layer_drop(struct layer *layer)
 	if (layer != NULL && atomic_fetch_sub(&layer->refs, 1) == 1) {
 		struct layer_bytes *bytes = layer->bytes;
 
+		layer_drop(layer->under);
 		free(atomic_exchange(&bytes->spare, layer));
 		bytes_drop(bytes);
 	}
@@ -173,17 +188,49 @@ static void list_append(struct layer *to, struct txn_write *const *from, size_t 
 	to->writes.count += count;
 }
 
+/* An empty layer with room for the writes of another and more, and what is said about all of them. */
+static struct layer *layer_like(const struct layer *below, struct layer_bytes *bytes, size_t more)
+{
+	struct layer *layer = layer_make(bytes, below->base, below->writes.count + more);
+
+	if (layer == NULL)
+		return NULL;
+	layer->under = below->under == NULL ? NULL : layer_hold(below->under);
+	layer->next = below->next;
+	layer->fresh = below->fresh;
+	layer->fresh_overflow = below->fresh_overflow;
+	layer->overflow = below->overflow;
+	layer->runs = below->runs;
+	memcpy(layer->run, below->run, sizeof(layer->run));
+	return layer;
+}
+
+static bool is_under(const struct layer *layer, const struct txn_write *write)
+{
+	bool same;
+	size_t at = layer_find(layer->under, write->key, &same);
+
+	return same && layer->under->writes.list[at] == write;
+}
+
+/* A write more that is not in `under`; `old` is the one that it takes the place of, or NULL. */
+static void fresh_count(struct layer *layer, const struct txn_write *write, const struct txn_write *old)
+{
+	layer->fresh_overflow += write_overflow(write);
+	if (old == NULL || is_under(layer, old))
+		layer->fresh++;
+	else
+		layer->fresh_overflow -= write_overflow(old);
+}
+
 struct layer *layer_add(const struct layer *below, const struct writes *writes)
 {
 	const struct writes *old = &below->writes;
-	struct layer *layer = layer_make(below->bytes, below->base, old->count + writes->count);
+	struct layer *layer = layer_like(below, below->bytes, writes->count);
 	size_t done = 0; /* of the old ones */
 
 	if (layer == NULL)
 		return NULL;
-	layer->overflow = below->overflow;
-	layer->runs = below->runs;
-	memcpy(layer->run, below->run, sizeof(layer->run));
 	for (size_t i = 0; i < writes->count; i++) {
 		const struct txn_write *write = writes->list[i];
 		bool same;
@@ -196,6 +243,8 @@ struct layer *layer_add(const struct layer *below, const struct writes *writes)
 			layer->overflow -= write_overflow(old->list[at]);
 		else
 			layer_count(layer, *(const unsigned char *)write->key.data);
+		if (layer->under != NULL)
+			fresh_count(layer, write, same ? old->list[at] : NULL);
 		done = at + same;
 	}
 	list_append(layer, old->list + done, old->count - done);
@@ -204,13 +253,50 @@ struct layer *layer_add(const struct layer *below, const struct writes *writes)
 
 struct layer *layer_copy(const struct layer *layer)
 {
-	struct layer *copy = layer_make(layer->bytes, layer->base, layer->writes.count);
+	struct layer *copy = layer_like(layer, layer->bytes, 0);
 
-	if (copy == NULL)
-		return NULL;
-	copy->overflow = layer->overflow;
-	copy->runs = layer->runs;
-	memcpy(copy->run, layer->run, sizeof(copy->run));
-	list_append(copy, layer->writes.list, layer->writes.count);
+	if (copy != NULL)
+		list_append(copy, layer->writes.list, layer->writes.count);
 	return copy;
+}
+
+struct layer *layer_over(struct layer *under, uint64_t mark)
+{
+	struct layer_bytes *bytes = bytes_new();
+
+	if (bytes == NULL)
+		return NULL;
+	struct layer *layer = layer_like(under, bytes, 0);
+	bytes_drop(bytes);
+	if (layer == NULL)
+		return NULL;
+	layer->under = layer_hold(under);
+	layer->next = mark;
+	list_append(layer, under->writes.list, under->writes.count);
+	return layer;
+}
+
+/* Keys never leave a layer, so all of those below are met in their order. */
+struct layer *layer_rest(const struct layer *layer)
+{
+	const struct writes *under = &layer->under->writes;
+	struct layer *rest = layer_make(layer->bytes, layer->base + 1, layer->fresh);
+	size_t met = 0;
+
+	if (rest == NULL)
+		return NULL;
+	for (size_t i = 0; i < layer->writes.count; i++) {
+		struct txn_write *write = layer->writes.list[i];
+
+		if (met < under->count && under->list[met] == write) {
+			met++;
+			continue;
+		}
+		if (met < under->count && slice_compare(under->list[met]->key, write->key) == 0)
+			met++;
+		list_append(rest, &write, 1);
+		layer_count(rest, *(const unsigned char *)write->key.data);
+	}
+	rest->overflow = layer->fresh_overflow;
+	return rest;
 }

@@ -54,6 +54,24 @@ struct lmdb_need lmdb_pages_needed(const struct lmdb_shape *shape, size_t page, 
 	};
 }
 
+/*
+ * Where the one ends and the other begins changes nothing about the tree. So of its pages the second changes no more than
+ * both would as one.
+ */
+struct lmdb_need lmdb_pages_needed_twice(const struct lmdb_shape *shape, size_t page, const struct lmdb_put *first,
+					 const struct lmdb_put *second)
+{
+	struct lmdb_need one = lmdb_pages_needed(shape, page, first->writes, first->overflow);
+	struct lmdb_shape later = *shape;
+
+	later.overflow += first->overflow;
+	later.pages += one.pages;
+	later.list_pages += one.pages / (page / sizeof(size_t) - 3) + 4;
+	later.list_depth++;
+	struct lmdb_need two = lmdb_pages_needed(&later, page, first->writes + second->writes, second->overflow);
+	return (struct lmdb_need){ .pages = one.pages + two.pages, .run = one.run + two.run };
+}
+
 void lmdb_shape_look(struct engine *engine, struct lmdb_shape *out)
 {
 	MDB_stat tree;

@@ -151,13 +151,15 @@ static uint64_t beyond(uint64_t a, uint64_t b)
 /* With room_lock held: `end` is where the last used page ends. */
 static void room_look(struct engine *engine, uint64_t end)
 {
+	/* A full layer, half of it while the other half is LMDB's already. */
+	static const struct lmdb_put half = { .writes = LAYER_MAX / 2 };
 	struct room *room = &engine->room;
 	uint64_t page = engine->page;
 
 	lmdb_shape_look(engine, &room->shape);
 	room->shape.pages = end / page;
 	uint64_t reserve = room_reserve(engine, end);
-	uint64_t layer = lmdb_pages_needed(&room->shape, page, LAYER_MAX, 0).pages * page;
+	uint64_t layer = lmdb_pages_needed_twice(&room->shape, page, &half, &half).pages * page;
 	blocks_ahead(engine, end, reserve, layer);
 	/* LMDB leaves the last page of its map unused. */
 	uint64_t capacity = clamp(engine->allocated, 0, engine->limit - page);
@@ -177,15 +179,50 @@ static void room_look(struct engine *engine, uint64_t end)
 	atomic_store_explicit(&engine->room_low, low, memory_order_relaxed);
 }
 
+static bool need_fits(const struct room *room, const struct lmdb_need *need)
+{
+	return need->pages <= room->beyond_reserve && need->run <= room->ahead;
+}
+
+/* For a layer, and for so many writes that come after it. With room_lock held. */
+static struct lmdb_need need_of_two(const struct engine *engine, const struct layer *layer, uint64_t writes,
+				    uint64_t overflow)
+{
+	struct lmdb_put first = { .writes = layer->writes.count, .overflow = layer->overflow };
+	struct lmdb_put second = { .writes = writes, .overflow = overflow };
+
+	return lmdb_pages_needed_twice(&engine->room.shape, engine->page, &first, &second);
+}
+
 bool lmdb_room_fits(struct engine *engine, const struct layer *layer)
 {
 	const struct room *room = &engine->room;
 
 	pthread_mutex_lock(&engine->room_lock);
 	struct lmdb_need need = lmdb_pages_needed(&room->shape, engine->page, layer->writes.count, layer->overflow);
-	bool fits = need.pages <= room->beyond_reserve && need.run <= room->ahead;
+	bool fits = need_fits(room, &need);
+	if (fits && layer->under != NULL) {
+		need = need_of_two(engine, layer->under, layer->fresh, layer->fresh_overflow);
+		fits = need_fits(room, &need);
+	}
 	pthread_mutex_unlock(&engine->room_lock);
 	return fits;
+}
+
+bool lmdb_room_is_ample(struct engine *engine, const struct layer *layer)
+{
+	const struct room *room = &engine->room;
+	uint64_t count = layer->writes.count;
+
+	pthread_mutex_lock(&engine->room_lock);
+	struct lmdb_need all = need_of_two(engine, layer, beyond(LAYER_MAX, count), layer->overflow);
+	struct lmdb_need own = lmdb_pages_needed(&room->shape, engine->page, count, layer->overflow);
+	uint64_t mapped = beyond(engine->map_size / engine->page, room->shape.pages + 1);
+	bool ample = need_fits(room, &all) && own.pages <= room->ahead && own.pages <= mapped &&
+		     !atomic_load_explicit(&engine->room_low, memory_order_relaxed) &&
+		     !atomic_load_explicit(&engine->room_tight, memory_order_relaxed);
+	pthread_mutex_unlock(&engine->room_lock);
+	return ample;
 }
 
 /*

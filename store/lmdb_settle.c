@@ -42,14 +42,14 @@ static int mark_write(const struct engine *engine, MDB_txn *txn, uint64_t mark)
 	return mdb_put(txn, engine->dbi, &key, &(MDB_val){ .mv_size = sizeof(value), .mv_data = &value }, 0);
 }
 
-static int mark_renew(const struct engine *engine, MDB_txn *txn)
+uint64_t lmdb_mark_new(void)
 {
 	uint64_t mark;
 
 	do {
 		arc4random_buf(&mark, sizeof(mark));
 	} while (mark == 0);
-	return mark_write(engine, txn, mark);
+	return mark;
 }
 
 static int write_apply(struct engine *engine, MDB_txn *txn, const struct txn_write *write)
@@ -86,21 +86,19 @@ static int txn_end(struct engine *engine, MDB_txn *txn, int rc)
 		return rc;
 	}
 	rc = mdb_txn_commit(txn);
-	if (rc != 0 && env_is_dead(engine)) {
-		engine->log.broken = true;
+	if (rc != 0 && env_is_dead(engine))
 		atomic_store_explicit(&engine->dead, true, memory_order_relaxed);
-	}
 	return rc;
 }
 
-static int layer_apply(struct engine *engine, const struct layer *layer)
+int lmdb_settle_apply(struct engine *engine, const struct layer *layer, uint64_t mark)
 {
 	MDB_txn *txn;
 	int rc = mdb_txn_begin(engine->env, NULL, 0, &txn);
 
 	if (rc != 0)
 		return rc;
-	rc = mark_renew(engine, txn);
+	rc = mark_write(engine, txn, mark);
 	for (size_t i = 0; rc == 0 && i < layer->writes.count; i++)
 		rc = write_apply(engine, txn, layer->writes.list[i]);
 	return txn_end(engine, txn, rc);
@@ -154,7 +152,7 @@ static int base_renew(struct engine *engine, struct layer *layer)
 }
 
 /* A layer that is too large for LMDB says nothing about the disk. */
-static void settled_note(struct engine *engine, int rc)
+void lmdb_settle_note(struct engine *engine, int rc)
 {
 	if (rc != MDB_TXN_FULL)
 		atomic_store_explicit(&engine->unsettled, lmdb_is_short(engine, rc) ? ENOSPC : rc,
@@ -170,9 +168,9 @@ static int settle_once(struct engine *engine, const struct layer *layer)
 	if (empty == NULL)
 		return ENOMEM;
 	do {
-		rc = layer_apply(engine, layer);
+		rc = lmdb_settle_apply(engine, layer, lmdb_mark_new());
 	} while (rc == MDB_MAP_FULL && lmdb_map_grow(engine) == 0);
-	settled_note(engine, rc);
+	lmdb_settle_note(engine, rc);
 	if (rc == 0)
 		return base_renew(engine, empty);
 	layer_drop(empty);

@@ -3,7 +3,8 @@
  * views are taken from a pool and go back to it.
  *
  * A view is a layer and the transaction of LMDB that it lies on. The newest of both are taken one after the other, and LMDB
- * may commit in between: then they do not belong together, which their numbers tell, and are taken again.
+ * may commit in between: then they do not belong together, which their numbers tell, and are taken again. Unless what it
+ * committed is a part of that layer.
  */
 #include "lmdb_engine.h"
 
@@ -150,13 +151,23 @@ static struct layer *layer_newest(struct engine *engine)
 	return layer;
 }
 
+/* Whether the view's layer can be laid over its transaction. A number alone does not tell which commit of LMDB it was. */
+static bool view_fits(const struct engine *engine, const struct lmdb_view *view)
+{
+	const struct layer *layer = view->layer;
+	uint64_t base = mdb_txn_id(view->txn);
+
+	return base == layer->base ||
+	       (layer->next != 0 && base == layer->base + 1 && lmdb_mark(engine, view->txn) == layer->next);
+}
+
 /* The newest layer and the transaction it lies on. 0 or an LMDB code. */
 static int view_match(struct engine *engine, struct lmdb_view *view)
 {
 	for (;;) {
 		view->layer = layer_newest(engine);
 		int rc = view_begin(engine, view);
-		if (rc == 0 && mdb_txn_id(view->txn) == view->layer->base)
+		if (rc == 0 && view_fits(engine, view))
 			return 0;
 		layer_drop(view->layer);
 		if (rc == 0 && atomic_load_explicit(&engine->lost, memory_order_relaxed))
@@ -168,38 +179,39 @@ static int view_match(struct engine *engine, struct lmdb_view *view)
 	}
 }
 
-/* Gives the view what the log says about its transaction; *newest says whether that is still the newest. Errno. */
-static int layer_follow(struct engine *engine, struct lmdb_view *view, bool *newest)
+/* Gives the view what the log says about its transaction. Errno. */
+static int layer_follow(struct engine *engine, struct lmdb_view *view)
 {
-	MDB_txn *txn = view->txn;
-	uint64_t base = mdb_txn_id(txn);
-	MDB_envinfo info;
+	uint64_t base = mdb_txn_id(view->txn);
 
 	pthread_mutex_lock(&engine->pool_lock);
-	int rc = lmdb_log_read(&engine->log, base, lmdb_mark(engine, txn), &engine->layer);
+	int rc = lmdb_log_read(&engine->log, base, lmdb_mark(engine, view->txn), &engine->layer);
 	view->layer = rc == 0 ? layer_hold(engine->layer) : NULL;
 	pthread_mutex_unlock(&engine->pool_lock);
-	*newest = mdb_env_info(engine->env, &info) == 0 && info.me_last_txnid == base;
 	return -rc;
 }
 
 /*
- * As view_match(), in a process that reads along: the log on disk is the layer. Whoever writes begins the log anew only
- * after LMDB has its next transaction, so what was read belongs to this one if this one is still the newest.
+ * As view_match(), in a process that reads along: the log on disk is the layer. Whoever writes overwrites entries only after
+ * LMDB has its next transaction, so what was read belongs to this one if this one is what a view would begin with even now.
+ * Otherwise what was overwritten meanwhile may look damaged.
  */
 static int view_follow(struct engine *engine, struct lmdb_view *view)
 {
-	for (int i = 0; i < FOLLOW_TRIES; i++) {
-		bool newest;
-		int rc = view_begin(engine, view);
-		if (rc == 0)
-			rc = layer_follow(engine, view, &newest);
-		if (rc != 0 || newest)
-			return rc;
-		layer_drop(view->layer);
+	int rc = view_begin(engine, view);
+
+	for (int i = 0; rc == 0 && i < FOLLOW_TRIES; i++) {
+		uint64_t base = mdb_txn_id(view->txn);
+		int read = layer_follow(engine, view);
+
 		mdb_txn_reset(view->txn);
+		rc = view_begin(engine, view);
+		if (rc == 0 && mdb_txn_id(view->txn) == base)
+			return read;
+		layer_drop(view->layer);
+		view->layer = NULL;
 	}
-	return EAGAIN;
+	return rc != 0 ? rc : EAGAIN;
 }
 
 struct lmdb_view *lmdb_view_take(struct engine *engine, int *error)

@@ -1,8 +1,11 @@
 #include "tape.h"
 
+#include <bsd/stdlib.h>
 #include <err.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +15,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#define MOMENT 400                             /* us, at most */
 #define TAPE_SIZE ((size_t)1024 * 1024 * 1024) /* of address space; memory is taken as it is used */
 
 struct tape {
@@ -23,9 +27,11 @@ struct tape {
 
 const char *const tape_names[TAPE_FILES] = { "data.mdb", "commit.log" };
 
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of the tape */
 static struct tape *recording;
-static enum tape_fault failing;
-static unsigned int failed;
+static _Atomic enum tape_fault failing;
+static _Atomic unsigned int failed;
+static _Atomic unsigned int aside; /* operations of other threads than the first */
 
 struct tape *tape_new(const char *directory)
 {
@@ -65,6 +71,11 @@ unsigned int tape_failed(void)
 	return failed;
 }
 
+unsigned int tape_aside(void)
+{
+	return aside;
+}
+
 size_t tape_count(const struct tape *tape)
 {
 	return tape->count;
@@ -77,16 +88,21 @@ static size_t op_size(size_t len)
 	return (sizeof(struct tape_op) + len + align - 1) / align * align;
 }
 
-static struct tape_op *op_add(enum tape_kind kind, enum tape_file file, uint64_t at, size_t len)
+/* Adds an operation; it counts when it is whole, because the process may end at any moment. */
+static void op_add(const struct tape_op *what, const void *data)
 {
+	pthread_mutex_lock(&lock);
 	struct tape_op *op = (void *)(recording->bytes + recording->used);
 
-	if (op_size(len) > TAPE_SIZE - sizeof(*recording) - recording->used)
+	if (op_size(what->len) > TAPE_SIZE - sizeof(*recording) - recording->used)
 		errx(1, "the tape is full");
-	*op = (struct tape_op){ .kind = kind, .file = file, .at = at, .len = len };
-	recording->used += op_size(len);
+	*op = *what;
+	if (what->len != 0)
+		memcpy(op->bytes, data, what->len);
 	recording->count++;
-	return op;
+	atomic_thread_fence(memory_order_release);
+	recording->used += op_size(what->len);
+	pthread_mutex_unlock(&lock);
 }
 
 const struct tape_op *tape_next(const struct tape *tape, const struct tape_op *op)
@@ -98,7 +114,7 @@ const struct tape_op *tape_next(const struct tape *tape, const struct tape_op *o
 
 void tape_note(uint64_t number, bool durable)
 {
-	op_add(TAPE_NOTE, TAPE_DATA, number, 0)->durable = durable;
+	op_add(&(struct tape_op){ .kind = TAPE_NOTE, .at = number, .durable = durable }, NULL);
 }
 
 /* Which of the store's files a descriptor is; TAPE_FILES: none. */
@@ -135,10 +151,20 @@ static void write_record(int fd, uint64_t at, const void *data, size_t len)
 
 	if (file == TAPE_FILES)
 		return;
-	struct tape_op *op = op_add(TAPE_WRITE, file, at, len);
-	op->through = failing != TAPE_META && is_through(fd);
-	if (len != 0)
-		memcpy(op->bytes, data, len);
+	op_add(&(struct tape_op){ .kind = TAPE_WRITE,
+				  .file = file,
+				  .at = at,
+				  .len = len,
+				  .through = failing != TAPE_META && is_through(fd) },
+	       data);
+}
+
+static void moment_take(void)
+{
+	if (recording == NULL || gettid() == getpid())
+		return;
+	aside++;
+	(void)usleep(arc4random_uniform(MOMENT));
 }
 
 /* Nobody cuts the real power, so nobody has to wait for the real disk. */
@@ -146,10 +172,11 @@ static int sync_record(int fd)
 {
 	enum tape_file file = file_of(fd);
 
+	moment_take();
 	if (fault_met(TAPE_PAGES, fd))
 		return -1;
 	if (file != TAPE_FILES)
-		(void)op_add(TAPE_SYNC, file, 0, 0);
+		op_add(&(struct tape_op){ .kind = TAPE_SYNC, .file = file }, NULL);
 	return 0;
 }
 
@@ -161,6 +188,7 @@ int tape_fallocate64(int fd, int mode, off_t at, off_t len) __asm__("fallocate64
 
 ssize_t tape_pwrite(int fd, const void *data, size_t len, off_t at)
 {
+	moment_take();
 	ssize_t n = syscall(SYS_pwrite64, fd, data, len, at);
 
 	if (n > 0)

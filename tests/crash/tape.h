@@ -1,6 +1,7 @@
 /*
  * What a process does to the store's files, recorded in memory that it shares with its parent. pwrite(), writev(),
- * fallocate(), fdatasync() and fsync() of this program are its own, for LMDB too; the last two wait for nothing.
+ * fallocate(), fdatasync() and fsync() of this program are its own, for LMDB too; the last two wait for nothing. Only a thread
+ * that works for the others takes a moment for each, by chance, in which these go on.
  *
  *	tape_new(directory)                     the store's files are there already
  *	tape_start(), tape_note()               in a child: from now on, everything
@@ -57,6 +58,9 @@ void tape_start(struct tape *tape);
 /* From now on the disk of this process has a fault. And how often it was met. */
 void tape_fail(enum tape_fault fault);
 unsigned int tape_failed(void);
+
+/* How much of what this process did was done by other threads than its first. */
+unsigned int tape_aside(void);
 
 /* The store has answered for this number; `durable` if it promised that it stays. */
 void tape_note(uint64_t number, bool durable);

@@ -115,12 +115,71 @@ static void keys_of_more_tables_than_are_counted_are_found(void **state)
 	keys_are_found(256);
 }
 
+/* Whether the layer has the very write, not only its key. */
+static bool has(const struct layer *layer, const struct txn_write *write)
+{
+	bool same;
+	size_t at = layer_find(layer, write->key, &same);
+
+	return same && layer->writes.list[at] == write;
+}
+
+/* As when LMDB is given a layer while commits go on: all that came since is left, and nothing else. */
+static void rest_is_right(unsigned int firsts, unsigned int commits, unsigned int *state)
+{
+	struct layer *under = layer_new(1);
+	size_t left = 0;
+
+	assert_non_null(under);
+	for (unsigned int i = 0; i < 20; i++)
+		under = commit(under, state, firsts);
+	struct layer *layer = layer_over(under, 7);
+	assert_non_null(layer);
+	assert_ptr_not_equal(layer_arena(layer), layer_arena(under));
+	assert_int_equal(layer->fresh, 0);
+	for (unsigned int i = 0; i < commits; i++)
+		layer = commit(layer, state, firsts);
+	assert_int_equal(layer->next, 7);
+	struct layer *rest = layer_rest(layer);
+	assert_non_null(rest);
+	assert_is_whole(rest, state, firsts);
+	for (size_t i = 0; i < layer->writes.count; i++) {
+		const struct txn_write *write = layer->writes.list[i];
+
+		assert_int_equal(has(rest, write), !has(under, write));
+		left += has(rest, write);
+	}
+	assert_int_equal(left, rest->writes.count);
+	assert_int_equal(left, layer->fresh);
+	assert_int_equal(rest->base, 2);
+	assert_null(rest->under);
+	assert_int_equal(rest->next, 0);
+	layer_drop(under);
+	layer_drop(layer);
+	/* Nothing of it was in what is gone now. */
+	assert_is_whole(rest, state, firsts);
+	layer_drop(rest);
+}
+
+static void what_lmdb_has_got_is_left_out_and_nothing_else(void **state)
+{
+	unsigned int seed = 1;
+
+	(void)state;
+	for (unsigned int commits = 0; commits < 60; commits++) {
+		rest_is_right(1, commits, &seed);
+		rest_is_right(5, commits, &seed);
+		rest_is_right(LAYER_RUNS + 1, commits, &seed);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(keys_of_one_table_are_found),
 		cmocka_unit_test(keys_of_several_tables_are_found),
 		cmocka_unit_test(keys_of_more_tables_than_are_counted_are_found),
+		cmocka_unit_test(what_lmdb_has_got_is_left_out_and_nothing_else),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -151,6 +151,7 @@ static void plan_make(struct tree *tree, struct plan *plan)
 		bool removes = tree->there[i] && chance(tree, 4) < (mostly_removes ? 3 : 1);
 		plan->change[i] = removes ? REMOVE : PUT;
 		plan->len[i] = removes ? 0 : chance(tree, tree->kind->value_max + 1);
+		tree->there[i] = !removes;
 		plan->writes++;
 		plan->overflow += lmdb_pages_of_value(tree->page, key_make(tree, i, key), plan->len[i]);
 	}
@@ -180,42 +181,99 @@ static int plan_apply(struct tree *tree, const struct plan *plan)
 	return mdb_txn_commit(txn);
 }
 
-static void plan_check(struct tree *tree, const struct plan *plan, unsigned int round)
+/* Makes the map as large as it is said that it must be. */
+static void map_set(const struct tree *tree, const struct lmdb_shape *before, struct lmdb_need need)
 {
-	struct lmdb_shape before = tree_look(tree);
-	struct lmdb_need need = lmdb_pages_needed(&before, tree->page, plan->writes, plan->overflow);
-	uint64_t ahead = need.pages > before.free ? need.pages - before.free : 0;
+	uint64_t ahead = need.pages > before->free ? need.pages - before->free : 0;
 
 	ahead = ahead > need.run ? ahead : need.run;
 	/* LMDB leaves the last page unused. */
-	assert_int_equal(mdb_env_set_mapsize(tree->env, (before.pages + ahead + 1) * tree->page), 0);
+	assert_int_equal(mdb_env_set_mapsize(tree->env, (before->pages + ahead + 1) * tree->page), 0);
+}
+
+static void plan_must_fit(struct tree *tree, const struct plan *plan, unsigned int round)
+{
 	int rc = plan_apply(tree, plan);
+
 	if (rc != 0)
-		fail_msg("kind %td, round %u: %s with %ju pages for %ju writes", tree->kind - kinds, round,
-			 mdb_strerror(rc), (uintmax_t)need.pages, (uintmax_t)plan->writes);
-	for (unsigned int i = 0; i < tree->kind->keys; i++)
-		tree->there[i] = plan->change[i] == NOTHING ? tree->there[i] : plan->change[i] == PUT;
+		fail_msg("kind %td, round %u: %s for %ju writes", tree->kind - kinds, round, mdb_strerror(rc),
+			 (uintmax_t)plan->writes);
+}
+
+static void plan_check(struct tree *tree, struct plan *plan, unsigned int round)
+{
+	struct lmdb_shape before = tree_look(tree);
+
+	plan_make(tree, plan);
+	map_set(tree, &before, lmdb_pages_needed(&before, tree->page, plan->writes, plan->overflow));
+	plan_must_fit(tree, plan, round);
+}
+
+/* The map does not grow in between, and there is a reader of the state before both. */
+static void plans_check(struct tree *tree, struct plan plans[2], unsigned int round)
+{
+	struct lmdb_shape before = tree_look(tree);
+	struct lmdb_put puts[2];
+	MDB_txn *reader;
+
+	for (int i = 0; i < 2; i++) {
+		plan_make(tree, &plans[i]);
+		puts[i] = (struct lmdb_put){ .writes = plans[i].writes, .overflow = plans[i].overflow };
+	}
+	map_set(tree, &before, lmdb_pages_needed_twice(&before, tree->page, &puts[0], &puts[1]));
+	assert_int_equal(mdb_txn_begin(tree->env, NULL, MDB_RDONLY, &reader), 0);
+	plan_must_fit(tree, &plans[0], round);
+	plan_must_fit(tree, &plans[1], round);
+	mdb_txn_abort(reader);
+}
+
+static void plan_new(struct plan *plan, const struct kind *kind)
+{
+	plan->change = calloc(kind->keys, 1);
+	plan->len = calloc(kind->keys, sizeof(size_t));
+	assert_non_null(plan->change);
+	assert_non_null(plan->len);
+}
+
+static void plan_free(struct plan *plan)
+{
+	free(plan->change);
+	free(plan->len);
+}
+
+static void kind_check(const struct kind *kind, unsigned int seed, bool two)
+{
+	struct tree *tree = tree_new(kind, seed);
+	struct plan plans[2];
+
+	plan_new(&plans[0], kind);
+	plan_new(&plans[1], kind);
+	for (unsigned int round = 0; round < (two ? ROUNDS / 2 : ROUNDS); round++) {
+		if (two)
+			plans_check(tree, plans, round);
+		else
+			plan_check(tree, &plans[0], round);
+	}
+	plan_free(&plans[0]);
+	plan_free(&plans[1]);
+	tree_free(tree);
 }
 
 static void a_transaction_takes_no_more_pages_than_it_is_said_to_need(void **state)
 {
 	(void)state;
 	for (unsigned int seed = 1; seed <= SEEDS; seed++) {
-		for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++) {
-			struct tree *tree = tree_new(&kinds[k], seed);
-			struct plan plan = { .change = calloc(kinds[k].keys, 1),
-					     .len = calloc(kinds[k].keys, sizeof(size_t)) };
+		for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++)
+			kind_check(&kinds[k], seed, false);
+	}
+}
 
-			assert_non_null(plan.change);
-			assert_non_null(plan.len);
-			for (unsigned int round = 0; round < ROUNDS; round++) {
-				plan_make(tree, &plan);
-				plan_check(tree, &plan, round);
-			}
-			free(plan.change);
-			free(plan.len);
-			tree_free(tree);
-		}
+static void two_in_a_row_take_no_more_than_both_are_said_to_need(void **state)
+{
+	(void)state;
+	for (unsigned int seed = 1; seed <= SEEDS; seed++) {
+		for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++)
+			kind_check(&kinds[k], seed, true);
 	}
 }
 
@@ -223,6 +281,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_transaction_takes_no_more_pages_than_it_is_said_to_need),
+		cmocka_unit_test(two_in_a_row_take_no_more_than_both_are_said_to_need),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

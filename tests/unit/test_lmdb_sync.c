@@ -21,8 +21,8 @@
 
 /* By file: 0 data.mdb, 1 commit.log. */
 static ino_t inodes[2];
-static int synced[2];
-static bool failing[2];
+static _Atomic int synced[2];
+static _Atomic bool failing[2];
 
 /* NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name): the header's name is reserved. */
 int fdatasync(int fd)
@@ -147,7 +147,7 @@ static void lmdb_waits_for_the_disk_without_sync_too(void **state)
 		(void)snprintf(key, sizeof(key), "%04d", i);
 		assert_int_equal(put(f, key), 0);
 	}
-	assert_int_equal(synced[0], 1);
+	assert_true(synced[0] > 0);
 	assert_int_equal(synced[1], 0);
 }
 
