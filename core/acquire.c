@@ -273,8 +273,11 @@ static int release_in_txn(struct op *op)
 	rc = rules_may_change(op, lock, &record, POLICY_FORCE);
 	if (rc == 0)
 		rc = rules_version(op, &record);
+	if (rc < 0)
+		return rc;
+	own = rules_is_holder(op, &record, op->caller);
 	/* An open file that is closed cannot keep its lock. */
-	if (rc == 0 && rules_is_holder(op, &record, op->caller) && holder_kind(op->caller->who) != HOLDER_FLOCK)
+	if (own && holder_kind(op->caller->who) != HOLDER_FLOCK)
 		rc = allow_action(op, lock, POLICY_RELEASE);
 	if (rc < 0)
 		return rc;
@@ -286,7 +289,6 @@ static int release_in_txn(struct op *op)
 			return rc;
 		out->state = ATLOCK_RELEASED;
 	}
-	own = rules_is_holder(op, &record, op->caller);
 	op->call = own ? METRICS_RELEASE : METRICS_FORCE;
 	rc = lock_release(op, lock, &record, &queue, own ? ATLOCK_EVENT_RELEASED : ATLOCK_EVENT_FORCED);
 	return rc < 0 ? rc : 0;
