@@ -121,7 +121,7 @@ static bool escape_plain(enum escape_field field, bool alone, const char *text, 
 	if (len > ATLOCK_COMPONENT_MAX || (alone && reserved_spelling(text, len) != NULL))
 		return false;
 	for (size_t i = 0; i < len; i++)
-		if (byte_escaped(field, (unsigned char)text[i]))
+		if (text[i] == '/' || byte_escaped(field, (unsigned char)text[i]))
 			return false;
 	return true;
 }
