@@ -152,6 +152,27 @@ static size_t random_component(uint64_t *rng, bool slash, char *out)
 	return len;
 }
 
+/* What was walked before is gone on from where that helps, and must not be seen. */
+static void a_path_means_the_same_whatever_was_parsed_before(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < name_vectors_count; i++) {
+		for (size_t j = 0; j < name_vectors_count; j++) {
+			struct atlock_name alone = { 0 };
+			struct atlock_name after = { 0 };
+			struct atlock_why why[2] = { { 0 } };
+			int err;
+
+			assert_int_equal(atlock_path_kind("global/other", NULL), ATLOCK_PATH_LOCK);
+			err = atlock_name_parse(name_vectors[j].path, &alone, &why[0]);
+			(void)atlock_path_kind(name_vectors[i].path, NULL);
+			assert_int_equal(atlock_name_parse(name_vectors[j].path, &after, &why[1]), err);
+			assert_memory_equal(&after, &alone, sizeof(alone));
+			assert_string_equal(why[1].text, why[0].text);
+		}
+	}
+}
+
 static void random_path(uint64_t *rng, size_t components, char *out)
 {
 	size_t n = 0;
@@ -498,6 +519,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(vectors_parse_print_split_and_join),
+		cmocka_unit_test(a_path_means_the_same_whatever_was_parsed_before),
 		cmocka_unit_test(two_vectors_share_a_key_only_if_they_are_one_lock),
 		cmocka_unit_test(every_name_of_parts_comes_back),
 		cmocka_unit_test(whatever_is_accepted_is_printed_as_it_was_spelled),
