@@ -5,7 +5,8 @@
  *
  * Whoever waits for its job may be told to lead the next batch. A job that was submitted has nobody who waits: if there are
  * only such, nobody leads while the batch is answered, so that the next who comes takes them along, and after that this
- * thread does if nobody came.
+ * thread does if nobody came. A thread that has an answer of its own to give does so for one batch: of those who submit
+ * something meanwhile, the first waits to lead the next.
  *
  * Left at that, half the callers would always be in the batch under way and the other half in the next one. So a leader
  * first gives those of the last batch, who tend to come back at once, a fraction of a commit's time to join.
@@ -267,24 +268,27 @@ static void batch_lead(struct engine *engine, struct store *store, const struct 
 	store_tell(store, watchers);
 }
 
-/* Queues a job; true if the caller is to lead. */
-static bool job_add(struct engine *engine, struct store_job *job)
+/* Queues a job; true if the caller is to lead. `*relieves`: if not, whoever leads wants to be relieved, by somebody who waits. */
+static bool job_add(struct engine *engine, struct store_job *job, bool *relieves)
 {
 	pthread_mutex_lock(&engine->queue_lock);
 	bool leads = !engine->leading;
+	*relieves = !leads && engine->weary;
 	engine->leading = true;
+	engine->weary = false;
 	STAILQ_INSERT_TAIL(&engine->pending, job, link);
 	atomic_fetch_add_explicit(&engine->waiting, 1, memory_order_relaxed);
 	pthread_mutex_unlock(&engine->queue_lock);
 	return leads;
 }
 
-/* After a batch: whether jobs are left that nobody has taken on, and the caller is to lead again. */
-static bool leftovers_take(struct engine *engine)
+/* After a batch: whether jobs are left that nobody has taken on, and the caller is to lead again, and is weary of it. */
+static bool leftovers_take(struct engine *engine, bool weary)
 {
 	pthread_mutex_lock(&engine->queue_lock);
 	bool leads = !engine->leading && !STAILQ_EMPTY(&engine->pending);
 	engine->leading = engine->leading || leads;
+	engine->weary = leads ? weary : engine->weary;
 	pthread_mutex_unlock(&engine->queue_lock);
 	return leads;
 }
@@ -292,24 +296,35 @@ static bool leftovers_take(struct engine *engine)
 int lmdb_update(struct engine *engine, struct store *store, store_fn *fn, void *arg)
 {
 	struct store_job self = { .fn = fn, .arg = arg, .state = JOB_WAITING };
-	bool leads = job_add(engine, &self);
+	bool relieves; /* it waits anyway */
+	bool leads = job_add(engine, &self, &relieves);
 
 	if (leads || job_wait(&self) == JOB_LEADS) {
 		batch_lead(engine, store, &self, !leads);
-		while (leftovers_take(engine))
+		while (leftovers_take(engine, true))
 			batch_lead(engine, store, NULL, true);
 	}
 	return self.result;
 }
 
+/* Changes nothing, and is not counted either. */
+static int nothing(struct store_txn *txn, void *arg)
+{
+	(void)txn, (void)arg;
+	return -ECANCELED;
+}
+
 void lmdb_submit(struct engine *engine, struct store *store, struct store_job *job)
 {
-	bool leads = job_add(engine, job);
+	bool relieves;
+	bool leads = job_add(engine, job, &relieves);
 
 	for (bool again = false; leads; again = true) {
 		batch_lead(engine, store, NULL, again);
-		leads = leftovers_take(engine);
+		leads = leftovers_take(engine, false);
 	}
+	if (relieves)
+		(void)lmdb_update(engine, store, nothing, NULL);
 }
 
 int lmdb_settle(struct engine *engine, struct store *store)

@@ -174,8 +174,9 @@ struct engine {
 	size_t page;
 
 	pthread_mutex_t queue_lock;
-	struct job_list pending;      /* queue_lock: not yet taken by a leader */
-	bool leading;                 /* queue_lock: somebody leads */
+	struct job_list pending; /* queue_lock: not yet taken by a leader */
+	bool leading;            /* queue_lock: somebody leads */
+	bool weary; /* queue_lock: whoever does has an answer to give, and wants somebody to wait for the lead */
 	_Atomic unsigned int waiting; /* queue_lock to change it: how many are pending */
 	struct store_txn *writer;     /* the leader's, like the next six */
 	struct lmdb_view *reader;     /* what the leader's functions read: always on the newest transaction */

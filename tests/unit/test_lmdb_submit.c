@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <semaphore.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -159,6 +160,61 @@ static void those_who_come_during_a_commit_do_not_wait_and_share_the_next(void *
 			assert_int_equal(orders[i].place, ++place);
 }
 
+struct relief {
+	struct order order; /* first */
+	struct fixture *fixture;
+	pthread_t by; /* who ran it */
+	_Atomic bool returned;
+};
+
+static int relief_fn(struct store_txn *txn, void *arg)
+{
+	struct relief *relief = arg;
+
+	relief->by = pthread_self();
+	return count_fn(txn, &relief->order);
+}
+
+static void *relief_body(void *arg)
+{
+	struct relief *relief = arg;
+
+	relief->order = (struct order){ .fixture = relief->fixture, .expected = 1 };
+	relief->order.job = (struct store_job){ .fn = relief_fn, .arg = relief, .done = order_done };
+	store_submit(relief->fixture->store, &relief->order.job);
+	relief->returned = true;
+	return NULL;
+}
+
+/* Otherwise it would have to for as long as others come. */
+static void whoever_waited_for_its_own_commits_for_others_but_once(void **state)
+{
+	struct fixture *f = *state;
+	struct relief relief = { .fixture = f };
+	struct order order = { .fixture = f };
+	struct store_stats stats;
+	pthread_t updater;
+	pthread_t submitter;
+
+	assert_int_equal(pthread_create(&updater, NULL, held_body, f), 0);
+	sem_wait(&f->inside);
+	order.job = (struct store_job){ .fn = held_fn, .arg = f, .done = order_done };
+	store_submit(f->store, &order.job);
+	sem_post(&f->go);
+	sem_wait(&f->inside);
+	assert_int_equal(pthread_create(&submitter, NULL, relief_body, &relief), 0);
+	do {
+		sched_yield();
+		store_stats(f->store, &stats);
+	} while (!relief.returned && stats.waiting < 2);
+	sem_post(&f->go);
+	pthread_join(updater, NULL);
+	pthread_join(submitter, NULL);
+	assert_int_equal(f->done, 2);
+	assert_int_equal(f->wrong, 0);
+	assert_true(pthread_equal(relief.by, submitter));
+}
+
 static void *mixed_body(void *arg)
 {
 	struct fixture *f = arg;
@@ -258,6 +314,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(whoever_is_alone_is_done_before_it_returns, setup, teardown),
 		cmocka_unit_test_setup_teardown(those_who_come_during_a_commit_do_not_wait_and_share_the_next, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(whoever_waited_for_its_own_commits_for_others_but_once, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(each_is_done_once_whoever_commits, setup, teardown),
 		cmocka_unit_test_setup_teardown(done_may_use_the_store, setup, teardown),
