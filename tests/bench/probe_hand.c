@@ -1,5 +1,6 @@
 /*
- * Hand-over: the parent holds the lock, the child's read of wait/ blocks until it is the child's.
+ * Hand-over: the parent holds the lock, the child's read of wait/ blocks until it is the child's. They are of two sessions, as
+ * two scripts are that name the lock and nothing else.
  */
 #include <err.h>
 #include <errno.h>
@@ -22,9 +23,8 @@
 #define PAUSE 500 /* microseconds before each sample: whoever has to wake up was asleep, as it would be in earnest */
 
 struct hand {
-	char lock[2][PATH_MAX]; /* under the name of the parent, of the child */
-	char wait[PATH_MAX];    /* of the child */
-	char plain[PATH_MAX];
+	char lock[PATH_MAX];
+	char wait[PATH_MAX];
 	int go[2];
 	int done[2];
 	double *granted; /* shared: when the child's read returned */
@@ -89,8 +89,8 @@ static void waiter_run(const struct hand *hand, unsigned int count)
 			err(1, "%s", hand->wait);
 		*hand->granted = procs_clock();
 		close(fd);
-		if (unlink(hand->lock[1]) != 0)
-			err(1, "%s", hand->lock[1]);
+		if (unlink(hand->lock) != 0)
+			err(1, "%s", hand->lock);
 		pass(hand->done[1]);
 	}
 }
@@ -116,28 +116,26 @@ static void queue_await(const char *lock)
 
 static double hand_over(const struct hand *hand)
 {
-	int fd = open(hand->lock[0], O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0644);
+	int fd = open(hand->lock, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0644);
 	double begun;
 
 	if (fd < 0)
-		err(1, "%s", hand->lock[0]);
+		err(1, "%s", hand->lock);
 	close(fd);
 	pass(hand->go[1]);
-	queue_await(hand->plain);
+	queue_await(hand->lock);
 	usleep(PAUSE);
 	begun = procs_clock();
-	if (unlink(hand->lock[0]) != 0)
-		err(1, "%s", hand->lock[0]);
+	if (unlink(hand->lock) != 0)
+		err(1, "%s", hand->lock);
 	await(hand->done[0]);
 	return *hand->granted - begun;
 }
 
 static void hand_place(struct hand *hand, enum place place)
 {
-	(void)snprintf(hand->plain, PATH_MAX, "%s", mount_path(place, "hand"));
-	(void)snprintf(hand->lock[0], PATH_MAX, "%s", mount_path(place, "hand@a"));
-	(void)snprintf(hand->lock[1], PATH_MAX, "%s", mount_path(place, "hand@b"));
-	(void)snprintf(hand->wait, PATH_MAX, "%s", mount_path(place, "../wait/custom/hand@b"));
+	(void)snprintf(hand->lock, PATH_MAX, "%s", mount_path(place, "hand"));
+	(void)snprintf(hand->wait, PATH_MAX, "%s", mount_path(place, "../wait/custom/hand"));
 	hand->granted = mmap(NULL, sizeof(double), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (hand->granted == MAP_FAILED || pipe2(hand->go, O_CLOEXEC) != 0 || pipe2(hand->done, O_CLOEXEC) != 0)
 		err(1, "pipe");
@@ -156,6 +154,8 @@ void probe_hand(const struct probe *probe, double *out)
 		err(1, "fork");
 	if (child == 0) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (setsid() < 0)
+			err(1, "setsid");
 		waiter_run(&hand, count);
 		_exit(0);
 	}
