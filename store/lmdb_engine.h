@@ -79,14 +79,16 @@ struct lmdb_log {
 	bool wide;   /* the file is as long as one that may have two runs */
 	bool narrow; /* and cannot be made that long */
 	uint64_t base;
-	uint64_t mark;   /* of that transaction */
-	uint64_t run;    /* of the entries that are written or read: another one while LMDB is given those before */
-	uint64_t before; /* the mark that these continue in their turn; 0: they begin the log */
-	uint64_t number; /* of the next entry */
-	size_t held;     /* bytes of the run before, until LMDB has it */
-	size_t start;    /* of the run */
-	size_t end;      /* where the next entry goes */
-	size_t limit;    /* how far the run may reach */
+	uint64_t mark;      /* of that transaction */
+	uint64_t run;       /* of the entries that are written or read: another one while LMDB is given those before */
+	uint64_t before;    /* the mark that these continue in their turn; 0: they begin the log */
+	uint64_t number;    /* of the next entry */
+	size_t held;        /* bytes of the run before, until LMDB has it */
+	size_t start;       /* of the run */
+	size_t end;         /* where the next entry goes */
+	size_t limit;       /* how far the run may reach */
+	unsigned char *map; /* of the file, to write without the kernel; NULL: not yet */
+	bool unmapped;      /* or never */
 	unsigned char *entry; /* being made */
 	size_t len;           /* of that; SIZE_MAX: it does not fit */
 };
@@ -356,6 +358,7 @@ int lmdb_log_open(struct lmdb_log *log, int dir, bool readonly);
 void lmdb_log_close(struct lmdb_log *log);
 bool lmdb_log_is_there(int dir); /* under its name, whatever it is */
 bool lmdb_log_is_deleted(const struct lmdb_log *log);
+bool lmdb_log_is_stuck(const struct lmdb_log *log); /* its file system takes nothing any more */
 int lmdb_log_sync(const struct lmdb_log *log);
 
 /* Begins at the start again, for entries that continue another transaction of LMDB. */
@@ -372,6 +375,9 @@ void lmdb_log_settled(struct lmdb_log *log, uint64_t base);
 /* Bytes of entries that LMDB does not have, with the one that is being made; and whether LMDB should be given them soon. */
 size_t lmdb_log_bytes(const struct lmdb_log *log);
 bool lmdb_log_fills(const struct lmdb_log *log);
+
+/* Whether entries that do not wait for the disk are written through a map. Only tests change it. */
+extern bool lmdb_log_maps;
 
 /* Writes down that there are no entries, whatever becomes of LMDB's file. */
 void lmdb_log_void(struct lmdb_log *log);
@@ -394,7 +400,10 @@ size_t lmdb_map_start(uint64_t max_bytes, uint64_t file_size);
 /* Sets the limits and looks for the first time how much room there is. Once the environment is open. */
 void lmdb_room_init(struct engine *engine, uint64_t max_bytes);
 
-/* Whether somebody removed the data file or the log: what is written to it is lost, and a second daemon may have made a new one. */
+/*
+ * Whether somebody removed the data file or the log, and a second daemon may have made a new one; or the log's file system has become
+ * read-only: what is written is lost.
+ */
 bool lmdb_is_deleted(const struct engine *engine);
 
 /* Whether LMDB is sure to have the pages for a layer beside the reserve, once nobody reads an older state. */

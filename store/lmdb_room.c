@@ -310,7 +310,7 @@ bool lmdb_is_deleted(const struct engine *engine)
 	struct stat st;
 	int fd;
 
-	if (lmdb_log_is_deleted(&engine->log))
+	if (lmdb_log_is_deleted(&engine->log) || lmdb_log_is_stuck(&engine->log))
 		return true;
 	return mdb_env_get_fd(engine->env, &fd) == 0 && fstat(fd, &st) == 0 && st.st_nlink == 0;
 }
