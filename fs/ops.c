@@ -163,8 +163,9 @@ static void op_access(fuse_req_t req, fuse_ino_t id, int mask)
 	err = node->kind->stat(&call, node, &st, &life);
 	if (err == 0)
 		err = permit_mode(&call, st.st_mode, st.st_uid, st.st_gid, mask);
+	/* The kernel may have found a lock's name in its cache, so its directory is looked at as well. */
 	if (err == 0)
-		err = tree_reach(&call, node);
+		err = node->kind == &kind_lock ? tree_may(&call, node->parent, X_OK) : tree_reach(&call, node);
 	/* Who asks whether he may was not refused anything. */
 	call.why.text[0] = '\0';
 	call_done(&call, err);

@@ -33,6 +33,14 @@ closed getfattr -n user.token way/in/deep/held
 closed flock -n way/in/deep/held true
 expect_equal "$(one ls way/in/deep)" $'held\nown'
 
+# The name of a lock that a session holds is kept, too: whoever only asks is told no more than whoever opens it.
+expect_ok one touch way/in/deep/session
+expect_ok one chmod 755 way
+expect_ok two stat way/in/deep/session >/dev/null
+expect_ok one chmod 700 way
+expect_fail EACCES two "$SYS" access way/in/deep/session r
+expect_ok one rm way/in/deep/session
+
 # So it is for whoever loses it as a member of the group, and when custom/ itself is closed.
 expect_ok chgrp atlt2 way
 expect_ok chmod 771 way
