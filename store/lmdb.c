@@ -153,6 +153,7 @@ static void locks_init(struct engine *engine)
 	pthread_rwlockattr_destroy(&attr);
 	pthread_mutex_init(&engine->queue_lock, NULL);
 	pthread_mutex_init(&engine->pool_lock, NULL);
+	pthread_mutex_init(&engine->look_lock, NULL);
 	pthread_mutex_init(&engine->room_lock, NULL);
 	pthread_mutex_init(&engine->behind.lock, NULL);
 	pthread_cond_init(&engine->behind.changed, NULL);
@@ -164,6 +165,7 @@ static void engine_free(struct engine *engine)
 	pthread_cond_destroy(&engine->behind.changed);
 	pthread_mutex_destroy(&engine->behind.lock);
 	pthread_mutex_destroy(&engine->room_lock);
+	pthread_mutex_destroy(&engine->look_lock);
 	pthread_mutex_destroy(&engine->pool_lock);
 	pthread_rwlock_destroy(&engine->map_lock);
 	pthread_mutex_destroy(&engine->queue_lock);

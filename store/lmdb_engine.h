@@ -17,8 +17,8 @@
  *	lmdb_room.c     the map's growth, blocks allocated ahead, when room is low
  *	lmdb_pages.c    how many pages a transaction can take
  *
- * Lock order: leadership (queue_lock holds only its queue, never across a transaction), map_lock, room_lock, pool_lock.
- * Whoever reads the map holds map_lock shared, except the leader, who alone moves the map, and the thread that gives LMDB
+ * Lock order: leadership (queue_lock holds only its queue, never across a transaction), map_lock, look_lock, room_lock,
+ * pool_lock. Whoever reads the map holds map_lock shared, except the leader, who alone moves the map, and the thread that gives LMDB
  * what the log has: the leader moves nothing before that is done.
  */
 #ifndef STORE_LMDB_ENGINE_H
@@ -206,10 +206,11 @@ struct engine {
 
 	uint64_t limit;     /* largest size of the data file, as asked for */
 	uint64_t map_limit; /* as far as the map may grow: more than that if the file was larger already */
+	pthread_mutex_t look_lock;
+	uint64_t allocated;   /* look_lock: bytes of the data file that have blocks */
+	uint64_t disk_free;   /* look_lock: when last asked */
+	int64_t disk_full_at; /* look_lock: when blocks were last refused; 0 if they were not */
 	pthread_mutex_t room_lock;
-	uint64_t allocated;   /* room_lock: bytes of the data file that have blocks */
-	uint64_t disk_free;   /* room_lock: when last asked */
-	int64_t disk_full_at; /* room_lock: when blocks were last refused; 0 if they were not */
 	_Atomic uint64_t room_used;
 	_Atomic uint64_t room_free;
 	_Atomic bool room_low;

@@ -148,12 +148,14 @@ static uint64_t beyond(uint64_t a, uint64_t b)
 	return a > b ? a - b : 0;
 }
 
-/* With room_lock held: `end` is where the last used page ends. */
-static void room_look(struct engine *engine, uint64_t end)
+/*
+ * With look_lock held, and not room_lock: blocks may take their time, and commits must not wait for them. `end` is where the
+ * last used page ends.
+ */
+static void room_look(struct engine *engine, struct room *room, uint64_t end)
 {
 	/* A full layer, half of it while the other half is LMDB's already. */
 	static const struct lmdb_put half = { .writes = LAYER_MAX / 2 };
-	struct room *room = &engine->room;
 	uint64_t page = engine->page;
 
 	lmdb_shape_look(engine, &room->shape);
@@ -260,15 +262,20 @@ void lmdb_room_update(struct engine *engine)
 {
 	MDB_envinfo info;
 
-	pthread_mutex_lock(&engine->room_lock);
+	pthread_mutex_lock(&engine->look_lock);
 	if (engine->map_size != 0 && mdb_env_info(engine->env, &info) == 0) {
 		uint64_t end = ((uint64_t)info.me_last_pgno + 1) * engine->page;
+		struct room room;
 
 		atomic_store_explicit(&engine->room_used, end, memory_order_relaxed);
-		if (!engine->readonly)
-			room_look(engine, end);
+		if (!engine->readonly) {
+			room_look(engine, &room, end);
+			pthread_mutex_lock(&engine->room_lock);
+			engine->room = room;
+			pthread_mutex_unlock(&engine->room_lock);
+		}
 	}
-	pthread_mutex_unlock(&engine->room_lock);
+	pthread_mutex_unlock(&engine->look_lock);
 }
 
 void lmdb_room_init(struct engine *engine, uint64_t max_bytes)
@@ -318,10 +325,10 @@ bool lmdb_is_deleted(const struct engine *engine)
 /* The disk may have got room again since it was full, and while adding is refused no commit comes along to notice. */
 static void room_retry(struct engine *engine)
 {
-	if (pthread_mutex_trylock(&engine->room_lock) != 0)
+	if (pthread_mutex_trylock(&engine->look_lock) != 0)
 		return;
 	bool due = engine->disk_full_at != 0 && clock_now() - engine->disk_full_at >= DISK_RETRY;
-	pthread_mutex_unlock(&engine->room_lock);
+	pthread_mutex_unlock(&engine->look_lock);
 	if (due && pthread_rwlock_tryrdlock(&engine->map_lock) == 0) {
 		lmdb_room_update(engine);
 		pthread_rwlock_unlock(&engine->map_lock);

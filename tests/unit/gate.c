@@ -18,7 +18,8 @@
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
-static bool shut;            /* lock, as the next */
+static bool shut; /* lock, as the next two */
+static bool blocks_shut;
 static unsigned int waiting; /* who is at the gate */
 static _Atomic bool failing;
 static ino_t inode;
@@ -35,14 +36,15 @@ void gate_set(const char *path)
 	gate_open();
 }
 
-static void gate_pass(void)
+static void gate_pass(const bool *is_shut)
 {
 	pthread_mutex_lock(&lock);
-	waiting++;
+	bool waits = *is_shut;
+	waiting += waits;
 	pthread_cond_broadcast(&changed);
-	while (shut)
+	while (*is_shut)
 		pthread_cond_wait(&changed, &lock);
-	waiting--;
+	waiting -= waits;
 	pthread_mutex_unlock(&lock);
 }
 
@@ -53,10 +55,18 @@ void gate_shut(void)
 	pthread_mutex_unlock(&lock);
 }
 
+void gate_shut_blocks(void)
+{
+	pthread_mutex_lock(&lock);
+	blocks_shut = true;
+	pthread_mutex_unlock(&lock);
+}
+
 void gate_open(void)
 {
 	pthread_mutex_lock(&lock);
 	shut = false;
+	blocks_shut = false;
 	pthread_cond_broadcast(&changed);
 	pthread_mutex_unlock(&lock);
 }
@@ -67,6 +77,14 @@ void gate_await(void)
 	while (waiting == 0)
 		pthread_cond_wait(&changed, &lock);
 	pthread_mutex_unlock(&lock);
+}
+
+bool gate_is_waited_at(void)
+{
+	pthread_mutex_lock(&lock);
+	bool is = waiting > 0;
+	pthread_mutex_unlock(&lock);
+	return is;
 }
 
 void gate_fail(bool fail)
@@ -93,14 +111,26 @@ void gate_await_newer(uint64_t than)
 		(void)sched_yield();
 }
 
-/* NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name): the header's name is reserved. */
-int fdatasync(int fd)
+static bool is_before(int fd)
 {
 	struct stat st;
 
-	if (inode != 0 && fstat(fd, &st) == 0 && st.st_ino == inode) {
+	return inode != 0 && fstat(fd, &st) == 0 && st.st_ino == inode;
+}
+
+/* NOLINTBEGIN(readability-inconsistent-declaration-parameter-name): the headers' names are reserved. */
+int fallocate(int fd, int mode, off_t at, off_t len)
+{
+	if (is_before(fd) && gettid() != getpid())
+		gate_pass(&blocks_shut);
+	return (int)syscall(SYS_fallocate, fd, mode, at, len);
+}
+
+int fdatasync(int fd)
+{
+	if (is_before(fd)) {
 		if (gettid() != getpid())
-			gate_pass();
+			gate_pass(&shut);
 		if (failing) {
 			errno = EIO;
 			return -1;
@@ -108,3 +138,4 @@ int fdatasync(int fd)
 	}
 	return (int)syscall(SYS_fdatasync, fd);
 }
+/* NOLINTEND(readability-inconsistent-declaration-parameter-name) */

@@ -1,6 +1,7 @@
 /*
- * A gate in front of the disk: fdatasync() of a program that uses this is its own, for LMDB too. Syncs of the store's main
- * file on other threads than the first wait while it is shut. So LMDB can be stopped while it is given what the log has.
+ * A gate in front of the disk: fdatasync() and fallocate() of a program that uses this are its own, for LMDB too. Syncs of the
+ * store's main file on other threads than the first wait while it is shut. So LMDB can be stopped while it is given what the
+ * log has; or the same for blocks that are allocated.
  *
  *	gate_set(path of data.mdb)
  *	gate_shut(); ... gate_await(); ... gate_open();
@@ -15,10 +16,12 @@
 void gate_set(const char *path);
 
 void gate_shut(void);
+void gate_shut_blocks(void); /* for blocks, not for syncs */
 void gate_open(void);
 
-/* Waits until somebody waits at the gate. */
+/* Waits until somebody waits at the gate. And whether somebody does. */
 void gate_await(void);
+bool gate_is_waited_at(void);
 
 /* From now on syncs of the file fail, on whatever thread; or no more. */
 void gate_fail(bool fail);

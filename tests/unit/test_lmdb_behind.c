@@ -227,6 +227,42 @@ static void a_log_that_gets_full_meanwhile_waits(void **state)
 	fill(*state, 60, LONG, 24);
 }
 
+/* Something that stays, and takes room. */
+static int grow_fn(struct store_txn *txn, void *arg)
+{
+	static const unsigned char bytes[LONG];
+	char key[16];
+
+	(void)snprintf(key, sizeof(key), "g%u", *(const unsigned int *)arg);
+	return store_put(txn, slice_of(key), (struct slice){ bytes, sizeof(bytes) });
+}
+
+/* The file grows until blocks are allocated for it, which never ends. */
+static void commits_do_not_wait_for_blocks(void **state)
+{
+	struct fixture *f = *state;
+	unsigned int grown = 0;
+	unsigned int n = 1;
+
+	gate_shut_blocks();
+	while (!gate_is_waited_at()) {
+		uint64_t before = gate_newest();
+
+		for (int i = 0; i < GIVEN; i++, grown++)
+			assert_int_equal(store_update(f->store, grow_fn, &grown), 0);
+		while (gate_newest() == before && !gate_is_waited_at())
+			put(f, n++);
+	}
+	for (int i = 0; i < 50; i++) {
+		put(f, n++);
+		assert_int_equal(state_of(f), n - 1);
+	}
+	assert_true(gate_is_waited_at());
+	gate_open();
+	assert_int_equal(store_settle(f->store), 0);
+	assert_int_equal(state_of(f), n - 1);
+}
+
 static void *settle_main(void *arg)
 {
 	struct work *work = arg;
@@ -382,6 +418,7 @@ int main(void)
 		TEST(a_view_stays_as_it_began),
 		TEST(a_layer_that_gets_full_meanwhile_waits),
 		TEST(a_log_that_gets_full_meanwhile_waits),
+		TEST(commits_do_not_wait_for_blocks),
 		TEST(settling_waits_for_it),
 		TEST(if_the_disk_fails_commits_go_on_in_the_log),
 		TEST(a_store_that_was_closed_has_a_log_that_older_programs_know),
