@@ -4,58 +4,12 @@
 # next if somebody waits. Nothing here goes by time: the commit is held by another writer of LMDB, and it is let go on when the
 # daemon has seen that the caller was killed.
 . "$(dirname "$0")/lib.sh"
-WRITER=$(dirname "$SYS")/writer
+. "$(dirname "$0")/commits.inc"
 
 # Without a log every commit is a transaction of LMDB, and that can be held.
 mkdir -p "$STORE/commit.log.new"
 mount_fs
 [ ! -e "$STORE/commit.log" ] || fail "there is a log"
-
-# Whoever is started meanwhile must not have descriptor 8.
-commits_hold() {
-	rm -f "$T/hold" "$T/held"
-	mkfifo "$T/hold"
-	"$WRITER" "$STORE" <"$T/hold" >"$T/held" &
-	writer=$!
-	exec 8>"$T/hold"
-	wait_until '[ -s "$T/held" ]' 60
-}
-
-commits_go_on() {
-	exec 8>&-
-	wait "$writer"
-}
-
-# Whether one of the daemon's threads is in a system call about LMDB's lock on writers, which is in lock.mdb.
-commit_is_held() {
-	local range call task
-	range=$(sed -n 's|^\([0-9a-f]*\)-\([0-9a-f]*\) .*/lock\.mdb$|0x\1 0x\2|p' "/proc/$DAEMON/maps")
-	for task in "/proc/$DAEMON/task"/*; do
-		# A thread that runs has no call to show.
-		read -r -a call <"$task/syscall" || continue
-		[ "${#call[@]}" -gt 1 ] || continue
-		# shellcheck disable=SC2086 # two numbers
-		within "${call[1]}" $range && return
-	done 2>/dev/null
-	return 1
-}
-
-# Addresses of processes are below 2^63.
-within() {
-	(($2 <= $1 && $1 < $3)) 2>/dev/null
-}
-
-# What all threads of the daemon were doing, and how often they have done something else.
-daemon_state() {
-	grep -hE '^State|ctxt_switches' "/proc/$DAEMON/task"/*/status
-}
-
-# Whether there was a moment at which all of them slept: nothing that they were told is unread or being worked on.
-daemon_sleeps() {
-	local state
-	state=$(daemon_state)
-	! grep -q '^State:.[^S]' <<<"$state" && [ "$(daemon_state)" = "$state" ]
-}
 
 # Kills a process that waits for the daemon. The kernel lets it go when its call is answered; when it cannot be interrupted any
 # more, the daemon has been told.
