@@ -102,6 +102,7 @@ const struct figure figures[] = {
 	{ "", "`flock -n f true`, durable / `etcdctl lock f true`", "x", NO_GOAL, ratio, { FLOCK_COMMIT, FLOCK_ETCD } },
 	{ "7", "hand-over, `sync=off`, p50 / floor round trip", "x", MOST(3), ratio, { HAND_OFF_P50, ROUND_TRIP } },
 	{ "7", "hand-over, `sync=off`, p99 / floor round trip", "x", MOST(10), ratio, { HAND_OFF_P99, ROUND_TRIP } },
+	{ "", "the floor's own round trip, p99 / p50", "x", NO_GOAL, ratio, { ROUND_TRIP_P99, ROUND_TRIP } },
 	{ "",
 	  "hand-over, durable, p50, less one bare commit / floor round trip",
 	  "x",

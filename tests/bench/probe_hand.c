@@ -38,6 +38,15 @@ static int sample_compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+/* Median and 99th percentile; and frees them. */
+static void samples_show(double *took, unsigned int count, double out[2])
+{
+	qsort(took, count, sizeof(*took), sample_compare);
+	out[0] = took[count / 2] * MICRO;
+	out[1] = took[count * 99 / 100] * MICRO;
+	free(took);
+}
+
 void probe_trip(const struct probe *probe, double *out)
 {
 	unsigned int count = run.scale->handovers;
@@ -57,9 +66,7 @@ void probe_trip(const struct probe *probe, double *out)
 		took[i] = procs_clock() - begun;
 	}
 	close(fd);
-	qsort(took, count, sizeof(*took), sample_compare);
-	*out = took[count / 2] * MICRO;
-	free(took);
+	samples_show(took, count, out);
 }
 
 static void pass(int fd)
@@ -163,8 +170,5 @@ void probe_hand(const struct probe *probe, double *out)
 	for (unsigned int i = 0; i < count; i++)
 		took[i] = hand_over(&hand);
 	(void)waitpid(child, NULL, 0);
-	qsort(took, count, sizeof(*took), sample_compare);
-	out[0] = took[count / 2] * MICRO;
-	out[1] = took[count * 99 / 100] * MICRO;
-	free(took);
+	samples_show(took, count, out);
 }
