@@ -3,6 +3,7 @@
  * or the one after it, and never a mixture.
  */
 #include "child.h"
+#include "image.h"
 #include "scratch.h"
 #include "store.h"
 
@@ -30,12 +31,6 @@ struct fixture {
 	char why[512];
 	enum store_sync sync;
 	struct store *store;
-};
-
-/* A file's bytes in memory. */
-struct image {
-	unsigned char *bytes;
-	size_t len;
 };
 
 static const char *const files[] = { "data.mdb", "commit.log", "lock.mdb" };
@@ -120,31 +115,6 @@ static int state_fn(struct store_txn *txn, void *arg)
 static int state_of(struct fixture *f)
 {
 	return store_view(f->store, state_fn, NULL);
-}
-
-static struct image image_read(const char *path)
-{
-	struct image image = { .bytes = NULL };
-	struct stat st;
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-
-	assert_true(fd >= 0);
-	assert_int_equal(fstat(fd, &st), 0);
-	image.len = (size_t)st.st_size;
-	image.bytes = malloc(image.len);
-	assert_non_null(image.bytes);
-	assert_int_equal(read(fd, image.bytes, image.len), image.len);
-	close(fd);
-	return image;
-}
-
-static void image_write(const char *path, const struct image *image)
-{
-	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-
-	assert_true(fd >= 0);
-	assert_int_equal(write(fd, image->bytes, image->len), image->len);
-	close(fd);
 }
 
 /* In another process, which is killed: 1 is in LMDB, and COMMITS more in the log. */

@@ -4,6 +4,7 @@
  */
 #include "child.h"
 #include "gate.h"
+#include "image.h"
 #include "lmdb_engine.h"
 #include "numbered.h"
 #include "scratch.h"
@@ -44,11 +45,6 @@ struct fixture {
 };
 
 enum { DATA, LOG, READERS };
-
-struct image {
-	unsigned char *bytes;
-	size_t len;
-};
 
 static int setup(void **state)
 {
@@ -241,31 +237,6 @@ static void another_process_follows_along(void **state)
 }
 
 /* --- Damage --- */
-
-static struct image image_read(const char *path)
-{
-	struct image image;
-	struct stat st;
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-
-	assert_true(fd >= 0);
-	assert_int_equal(fstat(fd, &st), 0);
-	image.len = (size_t)st.st_size;
-	image.bytes = malloc(image.len);
-	assert_non_null(image.bytes);
-	assert_int_equal(read(fd, image.bytes, image.len), image.len);
-	close(fd);
-	return image;
-}
-
-static void image_write(const char *path, const struct image *image)
-{
-	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-
-	assert_true(fd >= 0);
-	assert_int_equal(write(fd, image->bytes, image->len), image->len);
-	close(fd);
-}
 
 struct remains {
 	struct image data;
