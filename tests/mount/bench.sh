@@ -49,7 +49,8 @@ for what in cycle read handover; do
 	for number in INT TERM KILL; do
 		env --default-signal=INT "$ATLOCK" -m "$MNT" bench -t 5m -j 3 $what >"$T/out" 2>"$T/err" &
 		bench=$!
-		wait_until "grep -q atlock-bench '$MNT/locks.jsonl'" 30
+		wait_until "grep -q atlock-bench '$MNT/locks.jsonl' || ! kill -0 $bench 2>/dev/null" 30
+		kill -0 $bench 2>/dev/null || fail "$what ended by itself: $(cat "$T/err")"
 		[ $what != handover ] || wait_until "grep -q '\"kind\":\"waiter\"' '$MNT/locks.jsonl'" 30
 		kill -$number $bench
 		status=0
