@@ -92,6 +92,7 @@ static int session_run(struct fs *fs, const struct options *options, const struc
 	struct notify_watchdog *watchdog;
 	struct unmount_watch *watch;
 	struct stop *stop;
+	bool stopped;
 	int err = cache_start(fs->cache);
 
 	if (err < 0)
@@ -110,8 +111,10 @@ static int session_run(struct fs *fs, const struct options *options, const struc
 	atlock_log(ATLOCK_LOG_INFO, "%s: unmounting", mp->path);
 	notify_send("STOPPING=1");
 	notify_watchdog_stop(watchdog);
-	if (!stop_end(stop) && err == 0 && unmount_remains(mp->path))
-		err = -ECONNABORTED;
+	stopped = stop_end(stop);
+	/* The kernel also says "aborted" of a request that it was handing out when it was unmounted. */
+	if (err == 0 || err == -ECONNABORTED)
+		err = !stopped && unmount_remains(mp->path) ? -ECONNABORTED : 0;
 	cache_stop(fs->cache);
 	unmount_watch_stop(watch);
 	parks_close(fs);
