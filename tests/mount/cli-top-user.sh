@@ -51,6 +51,7 @@ see 'that place in the queue of custom/mine belongs to root@more: ask them'
 expect_equal "$(ls "$MNT/queue/custom/mine" | wc -l)" 1
 press End +
 see 'atlt1@mine waits for custom/root-1 with priority high'
+see '^custom/root-1 +1 +high +mine +atlt1'
 press d y
 see 'atlt1@mine is not in the queue of custom/root-1 any more'
 expect_equal "$(ls "$MNT/queue/custom/root-1" | wc -l)" 0
