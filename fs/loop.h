@@ -36,7 +36,7 @@ struct errand {
 	STAILQ_ENTRY(errand) link;
 };
 
-/* For a request that is kept. */
+/* For a request that is kept. Once the loop is over, or without a thread to be had, the calling one does it nevertheless. */
 void loop_send(const struct turn *turn, struct errand *errand);
 
 /* Serves the session until it is unmounted or fuse_session_exit() is called and a signal comes. 0 or a negative errno. */

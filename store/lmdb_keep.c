@@ -1,8 +1,8 @@
 /*
  * How a commit is kept. Usually as an entry of the log, and in memory as the layer over LMDB; from time to time the whole
  * layer becomes a transaction of LMDB, and the log begins anew: on a thread of its own if there is plenty of room. Such a
- * transaction waits for the disk whatever `sync` says: LMDB without that leaves a damaged file after a crash of the machine. A
- * commit that is too large for the log, or comes while room is low, is a transaction of LMDB at once, together with what the
+ * transaction waits for the disk whatever `sync` says: LMDB without that leaves a damaged file after a crash of the machine.
+ * A commit that is too large for the log, or comes while room is low, is a transaction of LMDB at once, together with what the
  * log has.
  *
  * What was answered never depends on pages that might not be there: the log has only what LMDB has the pages for as soon as
