@@ -300,6 +300,7 @@ SIM_STEPS_address := 20000
 SIM_STEPS_thread := 5000
 MOUNT_ENV_address := TIME_FACTOR=3 ROUNDS=100
 MOUNT_ENV_thread := TIME_FACTOR=5 ROUNDS=50
+HOSTILE_LONG := TIME_FACTOR=30 ROUNDS=$(or $(ROUNDS),10000)
 
 # Slow under ThreadSanitizer, and each has but one thread: only `make SAN=thread check` runs them with it.
 ALONE_thread := $(if $(SAN),,$(patsubst %,tests/unit/test_%.c,bolt foreign lmdb_pages))
@@ -334,7 +335,13 @@ check-unit: $(UNIT_PROGRAMS) ## the unit tests alone
 
 .PHONY: check-mount
 check-mount: all $(MOUNT_PROGRAMS) ## the tests on real mounts alone: TESTS= names some of them
-	@$(call runner,$(OUT)) env ATLOCKFS_BUILD=$(OUT) $(MOUNT_ENV_$(SAN)) tests/mount/run $(TESTS)
+	@$(call runner,$(OUT)) env ATLOCKFS_BUILD=$(OUT) $(MOUNT_ENV_$(SAN)) tests/mount/run $(foreach t,$(TESTS),'$(t)')
+
+.PHONY: check-hostile hostile
+check-hostile: ## the attacks of tests/hostile alone, in short form
+	@$(MAKE) check-mount TESTS='hostile/*'
+hostile: all $(MOUNT_PROGRAMS) ## the same in long form: ROUNDS=
+	@$(call runner,$(OUT)) env ATLOCKFS_BUILD=$(OUT) $(HOSTILE_LONG) tests/mount/run 'hostile/*'
 
 .PHONY: check-install
 check-install: all libraries | $(NEED)test ## what make install puts there: programs, manuals, library, units

@@ -1,4 +1,4 @@
-# What every script of this folder begins with; see run. Given: $MNT and $STORE, not mounted yet; $T, a scratch directory that
+# What every script of this folder and of tests/hostile begins with; see run. Given: $MNT and $STORE, not mounted yet; $T, a scratch directory that
 # everybody may write to; $SYS, the system calls of sys.c as a program; $ATLOCK, the command line. The script is a session of its
 # own.
 # shellcheck shell=bash
@@ -129,7 +129,7 @@ in_session() {
 
 # Runs a command on a terminal; standard input is what to do there: see terminal.py.
 on_terminal() {
-	python3 "$(dirname "$0")/terminal.py" "$@"
+	python3 "$(dirname "${BASH_SOURCE[0]}")/terminal.py" "$@"
 }
 
 # Starts a shell in a session of its own that lives as long as the script, so that it stays the same holder from one command
