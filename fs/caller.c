@@ -5,6 +5,7 @@
 
 #include "handle.h"
 #include "permit.h"
+#include "why.h"
 
 int caller_identify(struct call *call, const char *who, struct atlock_caller *out)
 {
@@ -30,6 +31,23 @@ int caller_opener(struct call *call, const struct handle *handle, struct atlock_
 		return caller_user(call, out);
 	*out = *opener;
 	return 0;
+}
+
+int caller_opened(struct call *call, const struct handle *handle)
+{
+	struct fuse_ctx opener = *call->ctx;
+	int err;
+
+	if (handle->uid == call->ctx->uid && handle->gid == call->ctx->gid)
+		return 0;
+	err = call_refuse(call, -EACCES, ATLOCK_PERMISSION_DENIED,
+			  "uid %u, gid %u opened this file and uid %u, gid %u uses it: nobody takes a lock for another "
+			  "user; open it as the user who shall have the lock",
+			  handle->uid, handle->gid, call->ctx->uid, call->ctx->gid);
+	opener.uid = handle->uid;
+	opener.gid = handle->gid;
+	why_record(call->fs->whys, &opener, &call->why);
+	return err;
 }
 
 int caller_view(struct call *call, const struct atlock_view *view, struct atlock_view *shown, char **own)

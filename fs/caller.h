@@ -16,6 +16,13 @@ int caller_user(struct call *call, struct atlock_caller *out);
 int caller_opener(struct call *call, const struct handle *handle, struct atlock_caller *out);
 
 /*
+ * Whether the caller has the credentials that the file was opened with, for what makes a holder of the caller: a set-user-ID
+ * program writes its messages to whatever descriptor it was started with, and must not take a lock by that. -EACCES, and the
+ * opener's `why` says so as well.
+ */
+int caller_opened(struct call *call, const struct handle *handle);
+
+/*
  * A view as this caller may read it: `shown` borrows from `view`; `*own`, which may be NULL, is what it has of its own, to be
  * freed after it. 0 or a negative errno.
  */

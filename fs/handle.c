@@ -53,15 +53,18 @@ void handles_free(struct handles *handles)
 	free(handles);
 }
 
-struct handle *handle_new(struct fs *fs, int flags)
+struct handle *handle_new(const struct call *call, int flags)
 {
 	struct handle *handle = calloc(1, sizeof(*handle));
+	struct fs *fs = call->fs;
 
 	if (handle == NULL)
 		return NULL;
 	atomic_init(&handle->holds, 1);
 	handle->fs = fs;
 	handle->flags = flags;
+	handle->uid = call->ctx->uid;
+	handle->gid = call->ctx->gid;
 	pthread_mutex_lock(&fs->handles->mutex);
 	LIST_INSERT_HEAD(&fs->handles->list, handle, link);
 	pthread_mutex_unlock(&fs->handles->mutex);

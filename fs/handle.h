@@ -28,7 +28,9 @@ struct handle {
 	LIST_ENTRY(handle) link; /* handles' mutex */
 	struct fs *fs;
 	atomic_uint holds;
-	int flags;                         /* of open(2) */
+	int flags; /* of open(2) */
+	uid_t uid; /* of who opened it, as the next; see caller_opened() */
+	gid_t gid;
 	_Atomic uint64_t token;            /* the lock's when it was opened; 0: it was free */
 	_Atomic(struct content *) content; /* NULL: nobody needed it yet */
 	_Atomic(struct flocked *) flocked; /* lock_flock.c's, once flock(2) was called; freed with free() */
@@ -54,8 +56,8 @@ struct content {
 struct handles *handles_new(void);
 void handles_free(struct handles *handles);
 
-/* A new one is held once. NULL without memory. */
-struct handle *handle_new(struct fs *fs, int flags);
+/* A new one, opened by the caller, is held once. NULL without memory. */
+struct handle *handle_new(const struct call *call, int flags);
 struct handle *handle_hold(struct handle *handle);
 
 /* Ends with the last hold. NULL is allowed. */

@@ -130,8 +130,10 @@ static int wait_for(struct call *call, struct atlock_request req, struct node *n
 {
 	struct atlock_caller caller;
 	struct atlock_name name;
-	int err = tree_lock(call, node->parent, node->component, &name);
+	int err = caller_opened(call, handle);
 
+	if (err == 0)
+		err = tree_lock(call, node->parent, node->component, &name);
 	if (err == 0)
 		err = tree_may_change(call, node->parent);
 	if (err == 0)
@@ -170,8 +172,10 @@ static int wait_more(struct call *call, struct node *node, struct handle *handle
 {
 	struct atlock_caller caller;
 	struct atlock_name name;
-	int err = tree_lock(call, node->parent, node->component, &name);
+	int err = caller_opened(call, handle);
 
+	if (err == 0)
+		err = tree_lock(call, node->parent, node->component, &name);
 	if (err == 0)
 		err = caller_identify(call, name.who, &caller);
 	if (err < 0)

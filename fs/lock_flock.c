@@ -123,8 +123,10 @@ static int flock_lock(struct call *call, struct node *node, struct handle *handl
 	struct atlock_caller self;
 	struct atlock_name name;
 	bool known;
-	int err = lock_name(call, node, &name);
+	int err = caller_opened(call, handle);
 
+	if (err == 0)
+		err = lock_name(call, node, &name);
 	if (err == 0)
 		err = tree_may_change(call, node->parent);
 	if (err == 0)
