@@ -11,7 +11,7 @@ SEED ?= 1
 STEPS ?= 200000
 POINTS ?= 300
 JOBS ?= $(shell nproc)
-AGAIN ?= 3
+AGAIN ?= 0
 MNT ?= mnt
 STORE ?= var
 V ?=
@@ -323,7 +323,8 @@ programs-address programs-thread: programs-%: | $(NEED)test
 
 .PHONY: check
 check: programs $(if $(SAN),,lint) $(SAN_TESTS:%=programs-%) ## lint, unit tests, simulation, mounts, benchmark; also under sanitizers
-	@TEST_TIMEOUT=1800 AGAIN=$(AGAIN) tests/run \
+	@tests/users
+	@TEST_TIMEOUT=3600 AGAIN=$(AGAIN) tests/run \
 		$(call mount_command,$(OUT)) $(foreach s,$(SAN_TESTS),$(call mount_command,$(OUT)/$(s))) \
 		$(install_command) \
 		$(bench_commands) $(call crash_command,$(OUT)) $(call unit_commands,$(OUT)) $(call sim_command,$(OUT),$(or $(SIM_STEPS_$(SAN)),$(STEPS))) \

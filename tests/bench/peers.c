@@ -16,6 +16,7 @@
 #include "goals.h"
 
 #define PATIENCE 30 /* seconds until they must answer */
+#define TRIES 10    /* of ports: another process may take a free one first */
 
 static pid_t servers[2];
 
@@ -49,7 +50,8 @@ static unsigned int port_free(void)
 	return ntohs(address.sin_port);
 }
 
-static void port_wait(unsigned int port, const char *what)
+/* Until `server` listens there. Returns whether it does: it ended if not. */
+static bool port_wait(unsigned int port, pid_t server, const char *what)
 {
 	struct sockaddr_in address = address_of(port);
 	double until = procs_clock() + PATIENCE;
@@ -59,8 +61,10 @@ static void port_wait(unsigned int port, const char *what)
 		int rc = connect(fd, (struct sockaddr *)&address, sizeof(address));
 
 		close(fd);
+		if (waitpid(server, NULL, WNOHANG) != 0)
+			return false;
 		if (rc == 0)
-			return;
+			return true;
 		if (procs_clock() > until)
 			errx(1, "%s does not answer after %d s", what, PATIENCE);
 		usleep(20000);
@@ -76,25 +80,20 @@ static const char *dir_make(char out[PATH_MAX], const char *name)
 	return out;
 }
 
-static void redis_start(void)
+static bool redis_start(char *dir, const char *log)
 {
-	char dir[PATH_MAX];
-	char log[PATH_MAX + 16];
 	char port[16];
 	char *argv[] = { "redis-server", "--port", port,           "--bind", "127.0.0.1",     "--dir",  dir,
 			 "--save",       "",       "--appendonly", "yes",    "--appendfsync", "always", NULL };
 
 	run.redis_port = port_free();
 	(void)snprintf(port, sizeof(port), "%u", run.redis_port);
-	(void)snprintf(log, sizeof(log), "%s/log", dir_make(dir, "redis"));
 	servers[0] = program_start(argv, log);
-	port_wait(run.redis_port, "Redis");
+	return port_wait(run.redis_port, servers[0], "Redis");
 }
 
-static void etcd_start(void)
+static bool etcd_start(char *dir, const char *log)
 {
-	char dir[PATH_MAX];
-	char log[PATH_MAX + 16];
 	char clients[64];
 	char members[64];
 	char cluster[80];
@@ -110,15 +109,30 @@ static void etcd_start(void)
 	(void)snprintf(clients, sizeof(clients), "http://127.0.0.1:%u", run.etcd_port);
 	(void)snprintf(members, sizeof(members), "http://127.0.0.1:%u", port_free());
 	(void)snprintf(cluster, sizeof(cluster), "default=%s", members);
-	(void)snprintf(log, sizeof(log), "%s/log", dir_make(dir, "etcd"));
 	servers[1] = program_start(argv, log);
-	port_wait(run.etcd_port, "etcd");
+	return port_wait(run.etcd_port, servers[1], "etcd");
+}
+
+/* Each try has a directory of its own: etcd keeps its ports there. */
+static void server_start(const char *what, bool (*start)(char *dir, const char *log))
+{
+	for (int i = 0; i < TRIES; i++) {
+		char name[32];
+		char dir[PATH_MAX];
+		char log[PATH_MAX + 16];
+
+		(void)snprintf(name, sizeof(name), "%s%d", what, i);
+		(void)snprintf(log, sizeof(log), "%s/log", dir_make(dir, name));
+		if (start(dir, log))
+			return;
+	}
+	errx(1, "%s does not start", what);
 }
 
 void peers_start(void)
 {
-	redis_start();
-	etcd_start();
+	server_start("redis", redis_start);
+	server_start("etcd", etcd_start);
 }
 
 void peers_stop(void)

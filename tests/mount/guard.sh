@@ -22,9 +22,9 @@ expect_status() {
 	[ ! -e "$db/stop" ] || fail "left stop behind: $*"
 }
 
-# A server that answers as its path says: /200, /503; /hang never. Its port is in $T/port once it listens.
+# A server that answers as its path says: /200, /503; /hang never.
 cat >"$T/server.py" <<'END'
-import http.server, os, sys, time
+import http.server, sys, time
 class Handler(http.server.BaseHTTPRequestHandler):
     def do_GET(self):
         if self.path == '/hang':
@@ -34,26 +34,12 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.end_headers()
     def log_message(self, *args):
         pass
-server = http.server.ThreadingHTTPServer(('127.0.0.1', int(sys.argv[2])), Handler)
+server = http.server.ThreadingHTTPServer(('127.0.0.1', int(sys.argv[1])), Handler)
 server.daemon_threads = True
-with open(sys.argv[1] + '.new', 'w') as out:
-    out.write(str(server.server_address[1]))
-os.rename(sys.argv[1] + '.new', sys.argv[1])
 server.serve_forever()
 END
-server_start() {
-	rm -f "$T/port"
-	python3 "$T/server.py" "$T/port" "$1" >/dev/null 2>"$T/server.err" </dev/null &
-	server=$!
-	wait_until '[ -e "$T/port" ]' 20
-	port=$(cat "$T/port")
-}
-server_stop() {
-	kill -KILL "$server"
-	wait "$server" 2>/dev/null || true
-}
-server_start 0
-url=http://127.0.0.1:$port
+server_start python3 "$T/server.py" '{port}'
+url=http://127.0.0.1:$PORT
 
 # Wrong words, and things that are not there.
 expect_status 64 'which resource' guard
@@ -97,7 +83,7 @@ expect_status 77 'belongs to root' as_user atlt1 "$atlock" guard -m "$MNT" db --
 rm "$db/apps/mine"
 
 # A refused connection is what down looks like.
-server_stop
+server_stop KILL
 expect_status 0 '' guard db --app a --probe "b=$url/200" -- sh -c 'head -n 1 "$1"/verdict; cat "$1/stop@a"' - "$db"
 expect_equal "$(head -n 1 "$T/out")" stop
 grep -qx who=a "$T/out"
@@ -127,13 +113,13 @@ rm "$T/begun" "$T/go"
 guard db --app a --probe "b=$url/200" -- sh -c ': >"$1/begun"; exec sleep 600' - "$T" 2>"$T/err" &
 long=$!
 wait_until '[ -e "$T/begun" ]'
-server_start "$port"
+server_start python3 "$T/server.py" '{port}'
 status=0
 wait "$long" || status=$?
 expect_equal "$status" 75 'ended'
 grep -q 'may not be stopped any more' "$T/err"
 [ ! -e "$db/stop" ]
-server_stop
+server_stop KILL
 
 # A signal goes to the command, and the lock is given back.
 rm "$T/begun"

@@ -53,6 +53,6 @@ expect_status 77 atlock verify --against "redis://:wr0ng@127.0.0.1:$PORT/0"
 expect_status 1 atlock verify --against "redis://:s3cret@127.0.0.1:$PORT/0"
 ! grep -q s3cret "$T/out" "$T/err" || fail "a password was shown"
 ATLOCK_REDIS_PASSWORD=s3cret expect_status 1 atlock verify --against "$URI"
-redis_stop
+server_stop
 expect_status 69 atlock verify --against "$URI"
 expect_status 64 atlock verify --against "rediss://127.0.0.1:$PORT"

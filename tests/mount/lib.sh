@@ -205,6 +205,38 @@ churn() {
 	for i in "${pids[@]}"; do wait "$i" || fail 'a cycle failed'; done
 }
 
+# Starts a server in the background and returns when it listens, with its pid in $SERVER: server_start COMMAND..., where {port}
+# stands for $PORT. If that is not set yet, a port is chosen that clients' sockets do not get, and another one if the server
+# finds it taken.
+PORT=
+SERVER=
+server_start() {
+	local try given=$PORT log=$T/.server.log
+	for try in $(seq 20); do
+		PORT=${given:-$((10000 + (RANDOM * 32768 + RANDOM) % 20000))}
+		"${@//'{port}'/$PORT}" >"$log" 2>&1 </dev/null &
+		SERVER=$!
+		wait_until "is_gone $SERVER || listens $SERVER $PORT" 30
+		is_gone "$SERVER" || return 0
+		wait "$SERVER" || true
+		grep -qi 'address already in use' "$log" || break
+		[ -z "$given" ] || sleep 0.2
+	done
+	fail "try $try: no server: $* : $(cat "$log")"
+}
+
+# The process of this pid listens at this port.
+listens() {
+	local inode
+	inode=$(awk -v port="$(printf ':%04X' "$2")" '$4 == "0A" && $2 ~ port "$" { print $10 }' /proc/net/tcp)
+	[ -n "$inode" ] && find "/proc/$1/fd" -lname "socket:\[$inode\]" 2>/dev/null | grep . >/dev/null
+}
+
+server_stop() {
+	kill "-${1:-TERM}" "$SERVER"
+	wait "$SERVER" 2>/dev/null || true
+}
+
 # One line of a lock: field "$f" owner
 field() {
 	sed -n "s/^$2=//p" "$1"

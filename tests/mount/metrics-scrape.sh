@@ -4,11 +4,9 @@
 mount_fs
 expect_ok touch "$MNT/custom/a@x" "$MNT/custom/b@x" "$MNT/custom/c@x"
 
-port=$((20000 + RANDOM % 10000))
-scrape() { curl -sf "http://127.0.0.1:$port/metrics"; }
-setpriv --reuid=atlt1 --regid=atlt1 --init-groups prometheus-node-exporter --web.listen-address="127.0.0.1:$port" \
-	--collector.disable-defaults --collector.textfile --collector.textfile.directory="$MNT/metrics" >"$T/exporter.log" 2>&1 &
-exporter=$!
+scrape() { curl -sf "http://127.0.0.1:$PORT/metrics"; }
+server_start setpriv --reuid=atlt1 --regid=atlt1 --init-groups prometheus-node-exporter --web.listen-address='127.0.0.1:{port}' \
+	--collector.disable-defaults --collector.textfile --collector.textfile.directory="$MNT/metrics"
 wait_until 'scrape >"$T/scraped"' 30
 
 expect_equal "$(grep '^node_textfile_scrape_error' "$T/scraped")" 'node_textfile_scrape_error 0'
@@ -24,6 +22,5 @@ crash_daemon
 scrape >"$T/scraped"
 expect_equal "$(grep '^node_textfile_scrape_error' "$T/scraped")" 'node_textfile_scrape_error 1'
 ! grep -q '^atlockfs_' "$T/scraped" || fail "metrics of a daemon that is dead"
-kill "$exporter"
-wait "$exporter" || true
+server_stop
 fusermount3 -uz "$MNT"

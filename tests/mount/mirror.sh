@@ -38,7 +38,7 @@ wait_until '[ -n "$(redis get pr/acme/infra/next/prod/)" ]'
 expect_equal "$(redis get pr/acme/infra/app/prod/ | jq .Pull.Num)" 9
 
 # Redis gone and back.
-redis_stop
+server_stop
 expect_ok touch "$MNT/repos/acme/infra/-/late/-/prod@pr:8"
 wait_until 'grep -q "redis at 127.0.0.1" "$T/mirror.err"'
 redis_start
@@ -64,4 +64,4 @@ expect_status 0 atlock verify --against "$URI"
 expect_equal "$(redis exists pr/acme/infra/app/prod/)" 0
 expect_status 64 atlock mirror
 expect_status 64 atlock mirror --to file
-redis_stop
+server_stop
