@@ -1244,6 +1244,17 @@ void atlock_log_open(enum atlock_log_target target, enum atlock_log_level level)
 /* Writes one line; control bytes in it are spelled \xNN, and user and password of a URL are left out. */
 void atlock_log(enum atlock_log_level level, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
+/* --- Standard input, output and error (standard.c) ------------------------------------------------------------------------------ */
+
+/*
+ * To be called first by a program: opens those that are closed, on /dev/null, for no file may get their numbers and with them
+ * what is meant for a terminal. They still fail to read and write.
+ */
+int atlock_standard_open(void);
+
+/* To be called last: whether all that was printed arrived. */
+int atlock_standard_flush(void);
+
 /* --- The whole store ------------------------------------------------------------------------------------------------------------ */
 
 struct atlock_status {

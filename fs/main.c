@@ -222,11 +222,17 @@ int main(int argc, char **argv)
 	int ready_fd = -1;
 	int status = 0;
 	int parsed;
+	int err = atlock_standard_open();
 
 	/* Until the options say otherwise. */
 	atlock_log_open(ATLOCK_LOG_STDERR, ATLOCK_LOG_INFO);
+	if (err < 0)
+		return -complain("start", strerror(-err));
 	parsed = options_parse(&options, argc, argv);
-	if (parsed < 0)
+	err = parsed > 0 ? atlock_standard_flush() : 0;
+	if (err < 0)
+		complain("standard output", strerror(-err));
+	if (parsed < 0 || err < 0)
 		status = 1;
 	else if (parsed == 0)
 		log_start(&options);

@@ -217,10 +217,10 @@ const struct command *command_find(const char *name)
 /* What was printed may still fail to arrive: a full disk must not look like success. */
 static int finish(const struct tool *tool, int code)
 {
-	bool failed = fflush(stdout) != 0 || ferror(stdout) != 0;
+	int err = atlock_standard_flush();
 
-	return code == EXIT_DONE && failed ? tool_fail(tool, EXIT_OUTPUT, "standard output: %s", strerror(errno))
-					   : code;
+	return code == EXIT_DONE && err < 0 ? tool_fail(tool, EXIT_OUTPUT, "standard output: %s", strerror(-err))
+					    : code;
 }
 
 int main(int argc, char **argv)
@@ -234,6 +234,8 @@ int main(int argc, char **argv)
 	int code;
 	int c;
 
+	if (atlock_standard_open() < 0)
+		return EXIT_SYSTEM;
 	while ((c = getopt_long(argc, argv, TOOL_SHORT "V", longs, NULL)) != -1) {
 		if (c == 'V') {
 			puts("atlock " ATLOCK_VERSION);
