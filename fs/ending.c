@@ -2,45 +2,45 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <time.h>
 
-/* Nobody waits longer than this for another's commit: it may be waiting for a slow disk. */
+/* For another's commit: on a disk that takes longer, the answer is what is committed so far. */
 #define COMMIT_MAX_NS 100000000L
 
-/* Nor longer than this for a close that may never come: the process may have left its descriptor to a child. */
-#define ARRIVAL_MAX_NS 200000000L
+/* From a FLUSH to the RELEASE of the same close(2), generously: only the closing process lies in between. */
+#define EXPECT_NS 1000000000L
 
-/* Grants are told apart by their token; an older one in the same slot ended long ago. */
-#define SLOTS 1024
+#define BUCKETS 1024
 
-/* The last token of which each was said. */
-struct slot {
-	uint64_t expected;
-	uint64_t begun;
-	uint64_t ended;
-	uint64_t awaited; /* in vain, though its process was gone */
-};
+LIST_HEAD(bucket, ending);
+TAILQ_HEAD(changes, ending);
 
 struct endings {
+	void (*catch_up)(void);
 	pthread_mutex_t mutex;
 	pthread_cond_t ended;
-	struct slot slots[SLOTS]; /* mutex */
+	struct bucket buckets[BUCKETS]; /* mutex, as all below; by token */
+	struct changes expected;
+	struct changes begun;
+	uint64_t begins;
 };
 
-struct endings *endings_new(void)
+struct endings *endings_new(void (*catch_up)(void))
 {
 	struct endings *endings = calloc(1, sizeof(*endings));
 	pthread_condattr_t attr;
 
 	if (endings == NULL)
 		return NULL;
+	endings->catch_up = catch_up;
 	pthread_mutex_init(&endings->mutex, NULL);
 	pthread_condattr_init(&attr);
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
 	pthread_cond_init(&endings->ended, &attr);
 	pthread_condattr_destroy(&attr);
+	TAILQ_INIT(&endings->expected);
+	TAILQ_INIT(&endings->begun);
 	return endings;
 }
 
@@ -53,59 +53,147 @@ void endings_free(struct endings *endings)
 	free(endings);
 }
 
-void endings_expect(struct endings *endings, uint64_t token)
+/* With the mutex held, as the next. */
+static void ending_set(struct endings *endings, struct ending *ending, enum ending_state state)
+{
+	if (ending->state == ENDING_EXPECTED)
+		TAILQ_REMOVE(&endings->expected, ending, change);
+	if (ending->state == ENDING_BEGUN)
+		TAILQ_REMOVE(&endings->begun, ending, change);
+	if (state == ENDING_EXPECTED)
+		TAILQ_INSERT_TAIL(&endings->expected, ending, change);
+	if (state == ENDING_BEGUN) {
+		TAILQ_INSERT_TAIL(&endings->begun, ending, change);
+		ending->begun = ++endings->begins;
+	}
+	ending->state = state;
+}
+
+static void ending_remove(struct endings *endings, struct ending *ending)
+{
+	if (ending->state == ENDING_NONE)
+		return;
+	ending_set(endings, ending, ENDING_NONE);
+	LIST_REMOVE(ending, bucket);
+}
+
+static struct ending *ending_find(struct endings *endings, uint64_t token)
+{
+	struct ending *ending;
+
+	LIST_FOREACH(ending, &endings->buckets[token % BUCKETS], bucket)
+		if (ending->token == token)
+			break;
+	return ending;
+}
+
+void endings_add(struct endings *endings, struct ending *ending, uint64_t token)
 {
 	pthread_mutex_lock(&endings->mutex);
-	endings->slots[token % SLOTS].expected = token;
+	ending_remove(endings, ending);
+	ending->token = token;
+	LIST_INSERT_HEAD(&endings->buckets[token % BUCKETS], ending, bucket);
+	ending_set(endings, ending, ENDING_HELD);
 	pthread_mutex_unlock(&endings->mutex);
 }
 
-void endings_begin(struct endings *endings, uint64_t token)
+static int64_t now(void)
 {
+	struct timespec time;
+
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	return (int64_t)time.tv_sec * 1000000000L + time.tv_nsec;
+}
+
+void endings_expect(struct endings *endings, struct ending *ending)
+{
+	int64_t at = now();
+
 	pthread_mutex_lock(&endings->mutex);
-	endings->slots[token % SLOTS].begun = token;
+	if (ending->state == ENDING_HELD || ending->state == ENDING_EXPECTED) {
+		ending_set(endings, ending, ENDING_EXPECTED);
+		ending->flushed = at;
+	}
 	pthread_mutex_unlock(&endings->mutex);
 }
 
-void endings_end(struct endings *endings, uint64_t token)
+void endings_begin(struct endings *endings, struct ending *ending)
 {
 	pthread_mutex_lock(&endings->mutex);
-	endings->slots[token % SLOTS].ended = token;
+	if (ending->state == ENDING_HELD || ending->state == ENDING_EXPECTED)
+		ending_set(endings, ending, ENDING_BEGUN);
+	pthread_mutex_unlock(&endings->mutex);
+}
+
+void endings_end(struct endings *endings, struct ending *ending)
+{
+	pthread_mutex_lock(&endings->mutex);
+	ending_remove(endings, ending);
 	pthread_cond_broadcast(&endings->ended);
 	pthread_mutex_unlock(&endings->mutex);
 }
 
-static struct timespec after(long ns)
+/* Whether any is expected to end. One whose time is over had a descriptor closed that was not the last. */
+static bool endings_expected(struct endings *endings)
+{
+	int64_t since = now() - EXPECT_NS;
+	struct ending *ending;
+
+	while ((ending = TAILQ_FIRST(&endings->expected)) != NULL && ending->flushed < since)
+		ending_set(endings, ending, ENDING_HELD);
+	return ending != NULL;
+}
+
+static void endings_catch_up(struct endings *endings)
+{
+	pthread_mutex_unlock(&endings->mutex);
+	endings->catch_up();
+	pthread_mutex_lock(&endings->mutex);
+}
+
+static struct timespec deadline(void)
 {
 	struct timespec until;
 
 	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_nsec += ns;
+	until.tv_nsec += COMMIT_MAX_NS;
 	until.tv_sec += until.tv_nsec / 1000000000L;
 	until.tv_nsec %= 1000000000L;
 	return until;
 }
 
-bool endings_wait(struct endings *endings, pid_t holder, uint64_t token)
+bool endings_wait(struct endings *endings, uint64_t token)
 {
-	bool gone = holder > 0 && kill(holder, 0) != 0 && errno == ESRCH;
-	struct slot *slot = &endings->slots[token % SLOTS];
-	struct timespec until;
-	bool any;
+	struct timespec until = deadline();
+	struct ending *ending;
+	bool ends;
 
 	pthread_mutex_lock(&endings->mutex);
-	/* A file that a process left to a child stays: do not wait for it again and again. */
-	gone = gone && slot->awaited != token;
-	/* It may have come and gone between the caller's look and this one: then look again, too. */
-	any = gone || slot->expected == token || slot->begun == token || slot->ended == token;
-	until = after(slot->begun == token ? COMMIT_MAX_NS : ARRIVAL_MAX_NS);
-	while (any && slot->ended != token &&
+	ending = endings_expected(endings) ? ending_find(endings, token) : NULL;
+	if (ending != NULL && ending->state == ENDING_EXPECTED)
+		endings_catch_up(endings);
+	ending = ending_find(endings, token);
+	/* One that is not there has ended since it was seen. */
+	ends = ending == NULL || ending->state == ENDING_BEGUN;
+	while (ends && ending_find(endings, token) != NULL &&
 	       pthread_cond_timedwait(&endings->ended, &endings->mutex, &until) != ETIMEDOUT)
 		;
-	if (any && slot->ended != token) {
-		slot->expected = 0;
-		slot->awaited = gone ? token : slot->awaited;
-	}
 	pthread_mutex_unlock(&endings->mutex);
-	return any;
+	return ends;
+}
+
+void endings_wait_all(struct endings *endings)
+{
+	struct timespec until = deadline();
+	struct ending *ending;
+	uint64_t last;
+
+	pthread_mutex_lock(&endings->mutex);
+	if (endings_expected(endings))
+		endings_catch_up(endings);
+	last = endings->begins;
+	while ((ending = TAILQ_FIRST(&endings->begun)) != NULL && ending->begun <= last &&
+	       pthread_cond_timedwait(&endings->ended, &endings->mutex, &until) != ETIMEDOUT)
+		;
+	pthread_mutex_unlock(&endings->mutex);
 }

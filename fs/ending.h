@@ -1,30 +1,52 @@
 /*
- * Open files whose flock is being given back. The kernel tells of the last close in the background, after close(2) has
- * returned or the process is gone, so whoever comes next could be refused by a holder that is on its way out: such a refusal
- * waits for it, for as long as a commit takes. The close is queued before what is done after it, but another worker may come
- * to that first. So it is waited for already when there is reason to expect it: the holder closed a descriptor, which the
- * kernel says before close(2) returns, or its process is gone.
+ * Grants of flock(2) whose open file is being closed. The kernel queues the RELEASE of a file before close(2) returns, or before
+ * the process is reaped, but its caller does not wait for the answer. A request made after that close may therefore find the
+ * lock held while another thread is still on its way to release it.
+ *
+ * Such a request waits for that thread and for nothing else:
+ *
+ *	FLUSH	endings_expect()	a descriptor is being closed, perhaps the last; the kernel says so before close(2) returns
+ *	RELEASE	endings_begin()		the last one is closed; called by the thread that read the request, before loop_catch_up()
+ *					of a later request returns
+ *		endings_end()		the release is committed, or has failed
+ *
+ * A grant that is expected to end costs each request that meets it within a second one loop_catch_up(), which shows whether a
+ * RELEASE came before that request; a grant that is ending costs one commit. No caller can make either longer by keeping a
+ * descriptor open. What ends without a FLUSH (a descriptor in flight in a socket, a mapping) may be seen until its commit.
  */
 #ifndef ENDING_H
 #define ENDING_H
 
+#include <bsd/sys/queue.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <sys/types.h>
 
-struct endings *endings_new(void);
+enum ending_state { ENDING_NONE, ENDING_HELD, ENDING_EXPECTED, ENDING_BEGUN };
+
+/* One grant; zeroed at first, part of what holds it. The endings' mutex protects it. */
+struct ending {
+	LIST_ENTRY(ending) bucket;  /* unless ENDING_NONE */
+	TAILQ_ENTRY(ending) change; /* ENDING_EXPECTED and ENDING_BEGUN, oldest first */
+	enum ending_state state;
+	uint64_t token;
+	uint64_t begun;  /* number of the begin */
+	int64_t flushed; /* when the last descriptor so far was closed, monotonic */
+};
+
+/* `catch_up` is loop_catch_up(); unit tests have their own. */
+struct endings *endings_new(void (*catch_up)(void));
 void endings_free(struct endings *endings);
 
-/* The holder of this grant closed a descriptor: perhaps the last one. */
-void endings_expect(struct endings *endings, uint64_t token);
+/* Of a grant: given, a descriptor closed, the last one closed, ended. All but the first do nothing for one that is not there. */
+void endings_add(struct endings *endings, struct ending *ending, uint64_t token);
+void endings_expect(struct endings *endings, struct ending *ending);
+void endings_begin(struct endings *endings, struct ending *ending);
+void endings_end(struct endings *endings, struct ending *ending);
 
-void endings_begin(struct endings *endings, uint64_t token);
-void endings_end(struct endings *endings, uint64_t token);
+/* The lock was found held by this grant: true if it may have ended since, so that another look is worth it. */
+bool endings_wait(struct endings *endings, uint64_t token);
 
-/*
- * Waits for the end of a grant that has begun, or for one that is to be expected: once for each close, and once when its
- * process `holder` is gone. False if there is nothing to wait for: then the refusal stands.
- */
-bool endings_wait(struct endings *endings, pid_t holder, uint64_t token);
+/* The same for whoever is about to look at many locks. */
+void endings_wait_all(struct endings *endings);
 
 #endif

@@ -42,7 +42,7 @@ bool lock_is_ending(struct call *call, const struct atlock_name *name)
 
 	/* It may have ended since the refusal. */
 	if (!ending && atlock_who_is_flock(view.who))
-		ending = endings_wait(call->fs->endings, view.pid, view.token);
+		ending = endings_wait(call->fs->endings, view.token);
 	atlock_view_clear(&view);
 	return ending;
 }
@@ -53,7 +53,7 @@ int lock_stat(struct call *call, const struct atlock_name *name, struct stat *st
 	struct atlock_view view = { 0 };
 	int err = atlock_get(call->al, name, &view);
 
-	if (err == 0 && atlock_who_is_flock(view.who) && endings_wait(call->fs->endings, view.pid, view.token)) {
+	if (err == 0 && atlock_who_is_flock(view.who) && endings_wait(call->fs->endings, view.token)) {
 		atlock_view_clear(&view);
 		err = atlock_get(call->al, name, &view);
 	}

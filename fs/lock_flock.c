@@ -18,6 +18,7 @@
 
 /* The holder that a handle is: whoever first called flock(2) on it, under a number instead of a who. Thousands may wait. */
 struct flocked {
+	struct ending ending;
 	_Atomic uint64_t token; /* of its grant while it holds the lock; else 0 */
 	uint64_t number;
 	uid_t uid;
@@ -93,9 +94,12 @@ static int flock_granted(struct call *call, struct node *node, struct handle *ha
 
 	(void)node, (void)size;
 	flocked->token = grant->token;
+	endings_add(call->fs->endings, &flocked->ending, grant->token);
 	err = fuse_reply_err(call->req, 0);
-	if (err != 0)
+	if (err != 0) {
 		flocked->token = 0;
+		endings_end(call->fs->endings, &flocked->ending);
+	}
 	return err;
 }
 
@@ -165,35 +169,44 @@ static int flock_unlock(struct call *call, struct node *node, struct handle *han
 	return err == -EPERM || err == -EACCES || err == 1 ? 0 : err;
 }
 
+static int flock_end(struct call *call, struct node *node, struct handle *handle)
+{
+	struct flocked *flocked = handle->flocked;
+	int err = flock_unlock(call, node, handle);
+
+	if (flocked != NULL)
+		endings_end(call->fs->endings, &flocked->ending);
+	return err;
+}
+
 int lock_flock(struct call *call, struct node *node, struct handle *handle, int op)
 {
 	switch (op & ~LOCK_NB) {
 	case LOCK_EX: return flock_lock(call, node, handle, (op & LOCK_NB) == 0);
-	case LOCK_UN: return flock_unlock(call, node, handle);
+	case LOCK_UN: return flock_end(call, node, handle);
 	default:
 		return call_refuse(call, -EOPNOTSUPP, ATLOCK_INVALID_REQUEST,
 				   "locks are exclusive: LOCK_SH (flock -s) is not supported, use LOCK_EX");
 	}
 }
 
-/* A child that closes what it inherited says nothing of the holder. */
 void lock_flock_flush(struct call *call, struct handle *handle)
 {
-	const struct flocked *flocked = handle->flocked;
-	uint64_t token = flocked != NULL && flocked->pid == call->ctx->pid ? flocked->token : 0;
+	struct flocked *flocked = handle->flocked;
 
-	if (token != 0)
-		endings_expect(call->fs->endings, token);
+	if (flocked != NULL && flocked->token != 0)
+		endings_expect(call->fs->endings, &flocked->ending);
+}
+
+void lock_flock_closed(struct handle *handle)
+{
+	struct flocked *flocked = handle->flocked;
+
+	if (flocked != NULL)
+		endings_begin(handle->fs->endings, &flocked->ending);
 }
 
 void lock_flock_end(struct call *call, struct node *node, struct handle *handle)
 {
-	const struct flocked *flocked = handle->flocked;
-	uint64_t token = flocked == NULL ? 0 : flocked->token;
-
-	if (token == 0)
-		return;
-	endings_begin(call->fs->endings, token);
-	flock_unlock(call, node, handle);
-	endings_end(call->fs->endings, token);
+	(void)flock_end(call, node, handle);
 }

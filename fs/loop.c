@@ -3,7 +3,9 @@
 #include <errno.h>
 #include <pthread.h>
 #include <semaphore.h>
+#include <signal.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "fair.h"
 
@@ -12,6 +14,10 @@
 
 /* Each takes some KiB. Beyond that they take threads, and when there are no more of these, wait in the kernel. */
 #define LOOP_KEPT 256
+
+/* Interrupts a thread that reads; without SA_RESTART. */
+#define LOOP_SIGNAL SIGUSR2
+#define LOOP_SIGNAL_AGAIN 1000000L /* nanoseconds */
 
 struct worker {
 	struct loop *loop;
@@ -22,11 +28,14 @@ struct worker {
 	SLIST_ENTRY(worker) idle; /* while it sleeps */
 	pthread_cond_t wake;
 	bool asleep;
+	bool reads;          /* or is about to */
+	uint64_t caught_up;  /* the newest loop_catch_up() since which it has nothing that was not seen */
 	struct share *share; /* its own: of the request being processed; NULL: that is kept, or there is none */
 };
 
 struct loop {
 	struct fuse_session *session;
+	loop_seen_fn *seen;
 	unsigned int max;
 	sem_t done; /* posted when there is nothing more to read */
 	pthread_mutex_t mutex;
@@ -35,6 +44,9 @@ struct loop {
 	struct fair *fair;
 	unsigned int count;
 	unsigned int reading; /* or about to */
+	uint64_t catch_ups;
+	unsigned int catching_up;
+	pthread_cond_t caught_up;
 	STAILQ_HEAD(, errand) errands;
 	unsigned int kept;    /* requests that will be answered later */
 	pthread_cond_t ended; /* signalled when one was, once the loop is over */
@@ -88,17 +100,31 @@ static bool worker_call(struct loop *loop, bool must)
 	return true;
 }
 
-/* The calling worker has a request and reads no more for a while, unless that must wait for its turn (NULL). */
-static struct share *reader_leaves(struct loop *loop, const struct fuse_buf *buf)
+/* What the worker has read so far was seen. With the mutex held. */
+static void worker_caught_up(struct worker *worker)
 {
+	struct loop *loop = worker->loop;
+
+	worker->caught_up = loop->catch_ups;
+	if (loop->catching_up > 0)
+		pthread_cond_broadcast(&loop->caught_up);
+}
+
+/* The calling worker has a request and reads no more for a while, unless that must wait for its turn (NULL). */
+static struct share *reader_leaves(struct worker *worker, const struct fuse_buf *buf)
+{
+	struct loop *loop = worker->loop;
 	struct share *share;
 
 	pthread_mutex_lock(&loop->mutex);
+	loop->seen(buf);
+	worker_caught_up(worker);
 	share = fair_enter(loop->fair, buf);
 	if (share == NULL) {
 		pthread_mutex_unlock(&loop->mutex);
 		return NULL;
 	}
+	worker->reads = false;
 	loop->reading--;
 	if (loop->reading == 0 && !loop->over)
 		(void)worker_call(loop, false);
@@ -162,13 +188,26 @@ static bool reader_returns(struct worker *worker, struct share *share)
 		worker_catch_up(worker);
 	}
 	over = loop->over;
+	worker->reads = !over;
+	worker_caught_up(worker);
 	pthread_mutex_unlock(&loop->mutex);
 	return !over;
 }
 
-static void loop_end(struct loop *loop, int error)
+static void reader_interrupted(struct worker *worker)
 {
+	pthread_mutex_lock(&worker->loop->mutex);
+	worker_caught_up(worker);
+	pthread_mutex_unlock(&worker->loop->mutex);
+}
+
+static void loop_end(struct worker *worker, int error)
+{
+	struct loop *loop = worker->loop;
+
 	pthread_mutex_lock(&loop->mutex);
+	worker->reads = false;
+	worker_caught_up(worker);
 	loop->over = true;
 	if (error < 0)
 		loop->error = error;
@@ -189,6 +228,8 @@ static void *worker_run(void *arg)
 	self = worker;
 	pthread_mutex_lock(&loop->mutex);
 	worker_catch_up(worker);
+	worker->reads = true;
+	worker_caught_up(worker);
 	pthread_mutex_unlock(&loop->mutex);
 	while (more) {
 		int n;
@@ -196,18 +237,63 @@ static void *worker_run(void *arg)
 		pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, NULL);
 		n = fuse_session_receive_buf(loop->session, &worker->buf);
 		pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
-		if (n == -EINTR)
+		if (n == -EINTR) {
+			reader_interrupted(worker);
 			continue;
+		}
 		if (n <= 0) {
-			loop_end(loop, n);
+			loop_end(worker, n);
 			break;
 		}
-		share = reader_leaves(loop, &worker->buf);
+		share = reader_leaves(worker, &worker->buf);
 		if (share == NULL)
 			continue;
 		more = reader_returns(worker, worker_process(worker, &worker->buf, share));
 	}
 	return NULL;
+}
+
+static void interrupt(int signal_number)
+{
+	(void)signal_number;
+}
+
+/* With the mutex held. Whether there is any. */
+static bool interrupt_readers(struct loop *loop, uint64_t catch_up)
+{
+	struct worker *worker;
+	bool any = false;
+
+	LIST_FOREACH(worker, &loop->workers, link) {
+		if (!worker->reads || worker->caught_up >= catch_up)
+			continue;
+		any = true;
+		pthread_kill(worker->thread, LOOP_SIGNAL);
+	}
+	return any;
+}
+
+/* A signal that comes just before the thread sleeps is lost, so it is sent again. */
+void loop_catch_up(void)
+{
+	struct loop *loop = self == NULL ? NULL : self->loop;
+	struct timespec until;
+	uint64_t catch_up;
+
+	if (loop == NULL)
+		return;
+	pthread_mutex_lock(&loop->mutex);
+	catch_up = ++loop->catch_ups;
+	loop->catching_up++;
+	while (!loop->over && interrupt_readers(loop, catch_up)) {
+		clock_gettime(CLOCK_REALTIME, &until);
+		until.tv_nsec += LOOP_SIGNAL_AGAIN;
+		until.tv_sec += until.tv_nsec / 1000000000L;
+		until.tv_nsec %= 1000000000L;
+		pthread_cond_timedwait(&loop->caught_up, &loop->mutex, &until);
+	}
+	loop->catching_up--;
+	pthread_mutex_unlock(&loop->mutex);
 }
 
 bool loop_keep(struct turn *out)
@@ -284,9 +370,10 @@ static void loop_join(struct loop *loop)
 	pthread_mutex_unlock(&loop->mutex);
 }
 
-int loop_run(struct fuse_session *session, unsigned int max_threads)
+int loop_run(struct fuse_session *session, unsigned int max_threads, loop_seen_fn *seen)
 {
-	struct loop loop = { .session = session, .max = max_threads, .fair = fair_new() };
+	struct loop loop = { .session = session, .max = max_threads, .seen = seen, .fair = fair_new() };
+	struct sigaction action = { .sa_handler = interrupt };
 	bool started;
 
 	if (loop.fair == NULL)
@@ -297,6 +384,9 @@ int loop_run(struct fuse_session *session, unsigned int max_threads)
 	SLIST_INIT(&loop.idle);
 	STAILQ_INIT(&loop.errands);
 	pthread_cond_init(&loop.ended, NULL);
+	pthread_cond_init(&loop.caught_up, NULL);
+	sigemptyset(&action.sa_mask);
+	sigaction(LOOP_SIGNAL, &action, NULL);
 	pthread_mutex_lock(&loop.mutex);
 	started = worker_start(&loop);
 	pthread_mutex_unlock(&loop.mutex);
@@ -304,6 +394,7 @@ int loop_run(struct fuse_session *session, unsigned int max_threads)
 		sem_wait(&loop.done);
 	loop_join(&loop);
 	fair_free(loop.fair);
+	pthread_cond_destroy(&loop.caught_up);
 	pthread_cond_destroy(&loop.ended);
 	pthread_mutex_destroy(&loop.mutex);
 	sem_destroy(&loop.done);

@@ -39,7 +39,16 @@ struct errand {
 /* For a request that is kept. Once the loop is over, or without a thread to be had, the calling one does it nevertheless. */
 void loop_send(const struct turn *turn, struct errand *errand);
 
+/* Called with each request as soon as it is read, in any order and with a mutex held: it may not wait. */
+typedef void loop_seen_fn(const struct fuse_buf *buf);
+
+/*
+ * Returns when loop_seen_fn was called with every request that the kernel gave out before the calling thread's own. Another thread may
+ * have one and not have got around to that yet; those that sleep in the kernel are interrupted, to know that they have none.
+ */
+void loop_catch_up(void);
+
 /* Serves the session until it is unmounted or fuse_session_exit() is called and a signal comes. 0 or a negative errno. */
-int loop_run(struct fuse_session *session, unsigned int max_threads);
+int loop_run(struct fuse_session *session, unsigned int max_threads, loop_seen_fn *seen);
 
 #endif

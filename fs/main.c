@@ -62,7 +62,7 @@ static int fs_init(struct fs *fs, int ready_fd)
 	fs->parks = parks_new();
 	fs->whys = whys_new();
 	fs->cache = cache_new(fs);
-	fs->endings = endings_new();
+	fs->endings = endings_new(loop_catch_up);
 	fs->hints = hints_new();
 	fs->doors = doors_new();
 	if (fs->inodes == NULL || fs->handles == NULL || fs->parks == NULL || fs->whys == NULL || fs->cache == NULL ||
@@ -107,7 +107,7 @@ static int session_run(struct fs *fs, const struct options *options, const struc
 		daemon_detach(options->core.log == ATLOCK_LOG_STDERR);
 	watchdog = notify_watchdog_start(fs);
 	atlock_log(ATLOCK_LOG_INFO, "%s: mounted, version %s, store %s", mp->path, ATLOCK_VERSION, options->store);
-	err = loop_run(fs->session, options->max_threads);
+	err = loop_run(fs->session, options->max_threads, ops_seen);
 	atlock_log(ATLOCK_LOG_INFO, "%s: unmounting", mp->path);
 	notify_send("STOPPING=1");
 	notify_watchdog_stop(watchdog);

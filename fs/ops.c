@@ -302,6 +302,8 @@ static void op_init(void *userdata, struct fuse_conn_info *conn)
 
 	conn->time_gran = 1;
 	conn->max_write = FS_WRITE_MAX;
+	/* The kernel would hold back RELEASEs beyond a dozen, of all users together. */
+	conn->max_background = UINT16_MAX;
 	notify_send("READY=1");
 	if (fs->ready_fd < 0)
 		return;

@@ -27,6 +27,9 @@ void ops_entry_drop(struct call *call, const struct fuse_entry_param *entry);
  */
 void ops_created(struct call *call, struct handle *handle, const struct found *found, int err);
 
+/* For loop_run(): a close that is among what was read is known of before anything that is read later is answered. */
+void ops_seen(const struct fuse_buf *buf);
+
 /* ops_dir.c */
 void op_opendir(fuse_req_t req, fuse_ino_t id, struct fuse_file_info *fi);
 void op_readdir(fuse_req_t req, fuse_ino_t id, size_t size, off_t off, struct fuse_file_info *fi);

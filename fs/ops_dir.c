@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "ending.h"
 #include "handle.h"
 #include "listing.h"
 #include "ops.h"
@@ -54,6 +55,8 @@ void op_opendir(fuse_req_t req, fuse_ino_t id, struct fuse_file_info *fi)
 		err = -ENOMEM;
 	else
 		err = permit(&call, call.node, R_OK);
+	if (err == 0)
+		endings_wait_all(call.fs->endings);
 	if (err == 0 && is_slip(&call, call.node, fi, content->listing))
 		err = call_refuse(&call, -EISDIR, ATLOCK_INVALID_REQUEST, "this cannot be opened to be locked: %s",
 				  call.node->kind->hint);

@@ -1,11 +1,13 @@
 /* Open files: create to release, and locks on them. */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/fuse.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "handle.h"
+#include "lock.h"
 #include "ops.h"
 #include "permit.h"
 #include "refuse.h"
@@ -191,6 +193,15 @@ static void tell_opener(struct call *call, const struct handle *handle, int err)
 	opener.uid = caller->uid;
 	opener.pid = caller->pid;
 	why_record(call->fs->whys, &opener, &call->why);
+}
+
+void ops_seen(const struct fuse_buf *buf)
+{
+	const struct fuse_in_header *header = buf->mem;
+	const struct fuse_release_in *in = (const void *)(header + 1);
+
+	if (header->opcode == FUSE_RELEASE && buf->size >= sizeof(*header) + sizeof(*in))
+		lock_flock_closed(handle_of(&(struct fuse_file_info){ .fh = in->fh }));
 }
 
 void op_release(fuse_req_t req, fuse_ino_t id, struct fuse_file_info *fi)
