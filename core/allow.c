@@ -65,9 +65,10 @@ int allow_lease(struct op *op, struct slice lock, int64_t asked)
 	rc = allow_action(op, lock, POLICY_NEVER);
 	if (rc < 0 || !rules_needs_lease(op->caller) || allow_grants(op, lock, POLICY_NEVER))
 		return rc;
-	return why_set(
+	rc = why_set(
 		op->why, -EINVAL, ATLOCK_INVALID_REQUEST,
 		"a lock without a lease is for administrators, or for holders that something else ends (@pid:, @pr:)");
+	return why_advise(op->why, rc, ATLOCK_ADVICE_ADMIN);
 }
 
 static int lends_in_txn(struct op *op)

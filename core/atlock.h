@@ -72,14 +72,33 @@ enum atlock_code {
 	ATLOCK_CODES
 };
 
+/* What a refusal's text advises, for programs that say it in other words: a text may change, this does not. */
+enum atlock_advice {
+	ATLOCK_ADVICE_OTHER,
+	ATLOCK_ADVICE_WAIT,    /* wait below wait/ */
+	ATLOCK_ADVICE_NAME,    /* use the name that its holder used */
+	ATLOCK_ADVICE_SESSION, /* another session of the caller's has it */
+	ATLOCK_ADVICE_WHO,     /* give who= as well */
+	ATLOCK_ADVICE_ADMIN,   /* it is for administrators */
+	ATLOCK_ADVICES
+};
+
 struct atlock_why {
 	enum atlock_code code;
 	bool noted;     /* the event log knows of it */
-	char text[480]; /* one line, no control bytes, says what to do next */
+	char text[475]; /* one line, no control bytes, says what to do next */
+	/* Its parts, in bytes: "line 2: " and the rest; at the beginning of that the path of a lock; at the end ": " and advice. */
+	uint16_t begin;   /* where the rest begins */
+	uint16_t subject; /* bytes of the path; 0: none */
+	uint16_t end;     /* where the advice begins, with its ": "; 0: there is none */
+	uint16_t advice;  /* enum atlock_advice */
 };
 
 /* "LOCK_EXISTS". Never NULL. */
 const char *atlock_code_name(enum atlock_code code);
+
+/* "wait", "name"; "other" of what has no name. */
+const char *atlock_advice_name(enum atlock_advice advice);
 
 /* --- Options: one table defines name, type, default, range and help (options.c) ------------------------------------ */
 

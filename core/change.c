@@ -235,8 +235,11 @@ static int write_holder(struct op *op, struct change *change)
 		return change_end(op, change, ATLOCK_EVENT_CHANGED);
 	kind = holder_kind(to.who);
 	if (kind == HOLDER_PROCESS || kind == HOLDER_FLOCK || kind == HOLDER_SESSION)
-		return why_set(op->why, -EINVAL, ATLOCK_INVALID_REQUEST,
-			       "a session, process or open file of its owner's holds the lock: give who= as well");
+		return why_advise(
+			op->why,
+			why_set(op->why, -EINVAL, ATLOCK_INVALID_REQUEST,
+				"a session, process or open file of its owner's holds the lock: give who= as well"),
+			ATLOCK_ADVICE_WHO);
 	rc = holder_set(op, change, &to);
 	if (rc == 0)
 		rc = change_end(op, change, ATLOCK_EVENT_TRANSFERRED);

@@ -36,9 +36,10 @@ int lock_text_parse(const struct atlock_request *req, bool owner, struct text_ch
 	if (rc < 0 || ((owner || out->owner[0] == '\0') && out->who[0] == '\0' && out->renew == 0))
 		return rc;
 	text_change_free(out);
-	return why_set(why, -EINVAL, ATLOCK_INVALID_REQUEST,
-		       "owner=, who= and renew= change a lock that is held: take it first, then write them; only "
-		       "administrators give owner= with it, and do not wait");
+	rc = why_set(why, -EINVAL, ATLOCK_INVALID_REQUEST,
+		     "owner=, who= and renew= change a lock that is held: take it first, then write them; only "
+		     "administrators give owner= with it, and do not wait");
+	return why_advise(why, rc, ATLOCK_ADVICE_ADMIN);
 }
 
 static int text_len(struct op *op, const struct record_key *key, size_t *out)
@@ -176,7 +177,10 @@ int lock_refuse_other(struct op *op, struct slice lock, const struct record_lock
 {
 	int err = exclusive ? -EEXIST : record->uid == op->caller->uid ? -EBUSY : -EACCES;
 
-	return rules_refuse_held(op, lock, record, err, ATLOCK_LOCK_EXISTS,
-				 shared_is(lock) ? "look at its verdict and try again later"
-						 : "wait for it below wait/, or queue up below queue/");
+	if (shared_is(lock))
+		return rules_refuse_held(op, lock, record, err, ATLOCK_LOCK_EXISTS,
+					 "look at its verdict and try again later");
+	err = rules_refuse_held(op, lock, record, err, ATLOCK_LOCK_EXISTS,
+				"wait for it below wait/, or queue up below queue/");
+	return why_advise(op->why, err, ATLOCK_ADVICE_WAIT);
 }

@@ -60,6 +60,19 @@ static void held_reason(struct op *op, struct slice lock, char *out, size_t len)
 	seal_text_free(&text);
 }
 
+static int refuse_delayed(struct op *op, struct slice lock, const char *path, const char *until, uint64_t waiting,
+			  int err, enum atlock_code code)
+{
+	char advice[ATLOCK_PATH_MAX + 16] = "try again then";
+
+	if (!shared_is(lock))
+		(void)snprintf(advice, sizeof(advice), "wait in wait/%s", path);
+	why_set(op->why, err, code, "%s expired and rests until %s (option lock_delay), %ju waiting: %s", path, until,
+		(uintmax_t)waiting, advice);
+	why_parts(op->why, path, advice);
+	return why_advise(op->why, err, shared_is(lock) ? ATLOCK_ADVICE_OTHER : ATLOCK_ADVICE_WAIT);
+}
+
 int rules_refuse_held(struct op *op, struct slice lock, const struct record_lock *record, int err,
 		      enum atlock_code code, const char *advice)
 {
@@ -76,15 +89,14 @@ int rules_refuse_held(struct op *op, struct slice lock, const struct record_lock
 		return err;
 	text_time(record->expires == ATLOCK_NEVER ? ATLOCK_NEVER : record->expires + offset, until, sizeof(until));
 	if (record->state == RECORD_DELAYED)
-		return why_set(op->why, err, code,
-			       "%s expired and rests until %s (option lock_delay), %ju waiting: %s%s", path, until,
-			       (uintmax_t)queue.count, shared_is(lock) ? "try again then" : "wait in wait/",
-			       shared_is(lock) ? "" : path);
+		return refuse_delayed(op, lock, path, until, queue.count, err, code);
 	text_time(record->acquired + offset, since, sizeof(since));
 	held_reason(op, lock, reason, sizeof(reason));
-	return why_set(op->why, err, code, "%s is held by %.*s@%.*s since %s until %s, %ju waiting%s: %s", path,
-		       (int)record->owner.len, (const char *)record->owner.data, (int)record->who.len,
-		       (const char *)record->who.data, since, until, (uintmax_t)queue.count, reason, advice);
+	why_set(op->why, err, code, "%s is held by %.*s@%.*s since %s until %s, %ju waiting%s: %s", path,
+		(int)record->owner.len, (const char *)record->owner.data, (int)record->who.len,
+		(const char *)record->who.data, since, until, (uintmax_t)queue.count, reason, advice);
+	why_parts(op->why, path, advice);
+	return err;
 }
 
 static int refuse_stale(struct op *op)
@@ -126,18 +138,24 @@ int rules_may_change(struct op *op, struct slice lock, const struct record_lock 
 	const struct atlock_caller *caller = op->caller;
 	bool own = record->uid == caller->uid;
 	const char *advice = "ask its holder or an administrator";
+	enum atlock_advice kind = ATLOCK_ADVICE_OTHER;
+	int err;
 
 	if (disable_apply_holds(record))
 		return rules_refuse_held(op, lock, record, -EPERM, ATLOCK_PERMISSION_DENIED,
 					 "nobody can release it while the option disable_apply is set");
 	if (rules_is_holder(op, record, caller) || may_force(op, lock, by))
 		return 0;
-	if (own && record->who.len > 4 && memcmp(record->who.data, "sid:", 4) == 0)
+	if (own && record->who.len > 4 && memcmp(record->who.data, "sid:", 4) == 0) {
 		advice =
 			"another session of yours has it: release it there, let its lease end, or ask an administrator";
-	else if (own)
+		kind = ATLOCK_ADVICE_SESSION;
+	} else if (own) {
 		advice = "use the name its holder used (name@who), or ask an administrator";
-	return rules_refuse_held(op, lock, record, own ? -EPERM : -EACCES, ATLOCK_PERMISSION_DENIED, advice);
+		kind = ATLOCK_ADVICE_NAME;
+	}
+	err = rules_refuse_held(op, lock, record, own ? -EPERM : -EACCES, ATLOCK_PERMISSION_DENIED, advice);
+	return record->state == RECORD_DELAYED ? err : why_advise(op->why, err, kind);
 }
 
 int rules_may_change_ticket(struct op *op, struct slice lock, const struct record_ticket *record)

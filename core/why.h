@@ -18,6 +18,15 @@ int why_set(struct atlock_why *why, int err, enum atlock_code code, const char *
 /* If `err` is a refusal of what line `line` of a text asks for, says so in front; 0 is no line. Returns `err`. */
 int why_line(struct atlock_why *why, int err, size_t line);
 
+/*
+ * Says which parts the text has that was just set: `subject` in front, unless NULL, and ": " with `advice` at the end, if they
+ * are there.
+ */
+void why_parts(struct atlock_why *why, const char *subject, const char *advice);
+
+/* What is advised, at the end or anywhere in the text. Returns `err`. */
+int why_advise(struct atlock_why *why, int err, enum atlock_advice advice);
+
 /* Nothing was refused. */
 void why_clear(struct atlock_why *why);
 

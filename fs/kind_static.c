@@ -53,6 +53,20 @@ static int why_file_text(struct call *call, struct node *node, struct handle *ha
 	return *text == NULL ? -ENOMEM : 0;
 }
 
+static int why_xattr_get(struct call *call, struct node *node, const char *key, char *value, size_t len)
+{
+	(void)node;
+	return why_part(call->fs->whys, call->ctx, key, value, len);
+}
+
+static int why_xattr_list(struct call *call, struct node *node, FILE *names)
+{
+	static const char keys[] = "user.code\0user.fact\0user.advice";
+
+	(void)call, (void)node;
+	return fwrite(keys, 1, sizeof(keys), names) == sizeof(keys) ? 0 : -ENOMEM;
+}
+
 static int why_stat(struct call *call, struct node *node, struct stat *st, struct life *life)
 {
 	(void)node;
@@ -116,6 +130,8 @@ const struct kind kind_why = {
 	.hint = "it is written by the file system alone, after every refusal",
 	.stat = why_stat,
 	.text = why_file_text,
+	.xattr_get = why_xattr_get,
+	.xattr_list = why_xattr_list,
 };
 const struct kind kind_readme = {
 	.type = S_IFREG,

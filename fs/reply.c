@@ -80,8 +80,7 @@ int call_refuse(struct call *call, int err, enum atlock_code code, const char *f
 {
 	va_list args;
 
-	call->why.code = code;
-	call->why.noted = false;
+	call->why = (struct atlock_why){ .code = code };
 	va_start(args, fmt);
 	vsnprintf(call->why.text, sizeof(call->why.text), fmt, args);
 	va_end(args);

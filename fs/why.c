@@ -1,5 +1,6 @@
 #include "why.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -16,9 +17,8 @@ struct line {
 	uid_t uid;
 	pid_t session; /* 0: unknown */
 	pid_t thread;
-	enum atlock_code code;
 	time_t when; /* monotonic */
-	char *text;
+	struct atlock_why why;
 };
 
 TAILQ_HEAD(lines, line);
@@ -38,14 +38,6 @@ struct whys *whys_new(void)
 	pthread_mutex_init(&whys->mutex, NULL);
 	TAILQ_INIT(&whys->lines);
 	return whys;
-}
-
-static void line_free(struct line *line)
-{
-	if (line == NULL)
-		return;
-	free(line->text);
-	free(line);
 }
 
 static void line_remove(struct whys *whys, struct line *line)
@@ -68,7 +60,7 @@ void whys_free(struct whys *whys)
 		return;
 	for (struct line *line = TAILQ_FIRST(&whys->lines); line != NULL; line = next) {
 		next = TAILQ_NEXT(line, link);
-		line_free(line);
+		free(line);
 	}
 	pthread_mutex_destroy(&whys->mutex);
 	free(whys);
@@ -103,22 +95,17 @@ static struct line *line_find(struct whys *whys, uid_t uid, pid_t session)
 
 static struct line *line_new(const struct fuse_ctx *ctx, const struct atlock_why *why)
 {
-	struct line *line = calloc(1, sizeof(*line));
+	struct line *line = malloc(sizeof(*line));
 
-	if (line == NULL)
-		return NULL;
-	*line = (struct line){
-		.uid = ctx->uid,
-		.session = session_of(ctx),
-		.thread = ctx->pid,
-		.code = why->code,
-		.when = now(),
-		.text = strdup(why->text),
-	};
-	if (line->text != NULL)
-		return line;
-	line_free(line);
-	return NULL;
+	if (line != NULL)
+		*line = (struct line){
+			.uid = ctx->uid,
+			.session = session_of(ctx),
+			.thread = ctx->pid,
+			.when = now(),
+			.why = *why,
+		};
+	return line;
 }
 
 /* Not by TAILQ_LAST(), which reads the head as another type than it is, and compilers may take that for a promise. */
@@ -147,10 +134,15 @@ void why_record(struct whys *whys, const struct fuse_ctx *ctx, const struct atlo
 		line_remove(whys, gone);
 	line_add(whys, line);
 	pthread_mutex_unlock(&whys->mutex);
-	line_free(gone);
+	free(gone);
 }
 
-/* The texts begin with the path of the lock. */
+static bool same_subject(const struct atlock_why *a, const struct atlock_why *b)
+{
+	return a->subject != 0 && a->subject == b->subject &&
+	       memcmp(a->text + a->begin, b->text + b->begin, a->subject) == 0;
+}
+
 bool why_told_held(struct whys *whys, const struct fuse_ctx *ctx, const struct atlock_why *why)
 {
 	const struct line *line;
@@ -158,8 +150,8 @@ bool why_told_held(struct whys *whys, const struct fuse_ctx *ctx, const struct a
 
 	pthread_mutex_lock(&whys->mutex);
 	line = line_find(whys, ctx->uid, session_of(ctx));
-	told = line != NULL && line->thread == ctx->pid && line->code == ATLOCK_LOCK_EXISTS &&
-	       strncmp(line->text, why->text, strcspn(why->text, " ") + 1) == 0;
+	told = line != NULL && line->thread == ctx->pid && line->why.code == ATLOCK_LOCK_EXISTS &&
+	       same_subject(&line->why, why);
 	pthread_mutex_unlock(&whys->mutex);
 	return told;
 }
@@ -169,22 +161,50 @@ static const char why_none[] =
 	"OK: nothing of yours was refused here. \"File exists\" on a lock means that somebody has it, "
 	"cat it to see who; the kernel says so without asking us\n";
 
-char *why_text(struct whys *whys, const struct fuse_ctx *ctx, size_t *len)
+/* With the mutex held. */
+static const struct line *line_of(struct whys *whys, const struct fuse_ctx *ctx)
 {
 	pid_t session = session_of(ctx);
-	struct line *line;
+	const struct line *line = session == 0 ? NULL : line_find(whys, ctx->uid, session);
+
+	return line != NULL ? line : line_find(whys, ctx->uid, -1);
+}
+
+char *why_text(struct whys *whys, const struct fuse_ctx *ctx, size_t *len)
+{
+	const struct line *line;
 	char *out = NULL;
 
 	pthread_mutex_lock(&whys->mutex);
-	line = session == 0 ? NULL : line_find(whys, ctx->uid, session);
-	if (line == NULL)
-		line = line_find(whys, ctx->uid, -1);
+	line = line_of(whys, ctx);
 	if (line == NULL)
 		out = strdup(why_none);
-	else if (asprintf(&out, "%s: %s (%jds ago)\n", atlock_code_name(line->code), line->text,
+	else if (asprintf(&out, "%s: %s (%jds ago)\n", atlock_code_name(line->why.code), line->why.text,
 			  (intmax_t)(now() - line->when)) < 0)
 		out = NULL;
 	pthread_mutex_unlock(&whys->mutex);
 	*len = out == NULL ? 0 : strlen(out);
 	return out;
+}
+
+int why_part(struct whys *whys, const struct fuse_ctx *ctx, const char *key, char *out, size_t len)
+{
+	struct atlock_why why = { .code = ATLOCK_OK };
+	const struct line *line;
+	size_t end;
+
+	pthread_mutex_lock(&whys->mutex);
+	line = line_of(whys, ctx);
+	if (line != NULL)
+		why = line->why;
+	pthread_mutex_unlock(&whys->mutex);
+	end = why.end == 0 ? strlen(why.text) : why.end;
+	out[0] = '\0';
+	if (strcmp(key, "code") == 0)
+		(void)snprintf(out, len, "%s", atlock_code_name(why.code));
+	if (line != NULL && strcmp(key, "fact") == 0)
+		(void)snprintf(out, len, "%.*s", (int)(end - why.begin), why.text + why.begin);
+	if (line != NULL && strcmp(key, "advice") == 0)
+		(void)snprintf(out, len, "%s", atlock_advice_name(why.advice));
+	return out[0] == '\0' ? -ENODATA : 0;
 }

@@ -18,4 +18,10 @@ bool why_told_held(struct whys *whys, const struct fuse_ctx *ctx, const struct a
 /* A malloc'ed "CODE: text\n", "" if nothing was refused; NULL without memory. */
 char *why_text(struct whys *whys, const struct fuse_ctx *ctx, size_t *len);
 
+/*
+ * One part of it, for programs: its "code"; the "fact", without the advice at its end; the "advice", as a word. -ENODATA if
+ * there is none.
+ */
+int why_part(struct whys *whys, const struct fuse_ctx *ctx, const char *key, char *out, size_t len);
+
 #endif

@@ -133,7 +133,7 @@ static int written(struct import *import, const struct atlock_foreign_record *re
 		*outcome = OUT_CONFLICT;
 		return -1;
 	}
-	if (err == EPERM || strstr(why, "administrators") != NULL) {
+	if (err == EPERM || mount_advises(&import->mount, ATLOCK_ADVICE_ADMIN)) {
 		progress_clear(&import->progress);
 		return tool_fail(import->tool, EXIT_PERMISSION, FOR_OTHERS);
 	}

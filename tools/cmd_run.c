@@ -34,8 +34,8 @@ struct run {
 	char process[32]; /* who we are, and who else we may be */
 	char name[64];
 	char text[256];
-	int64_t lease; /* the shortest; ATLOCK_NEVER if they have none */
-	int64_t since; /* how long ago they were renewed */
+	int64_t lease;   /* the shortest; ATLOCK_NEVER if they have none */
+	int64_t renewed; /* when they were asked to be, the last time that they were */
 	bool lost;
 };
 
@@ -93,21 +93,21 @@ static int lock_look(const struct run *run, const char *name, bool renew)
 static bool run_check(void *arg)
 {
 	struct run *run = arg;
-	bool renew = run->lease != ATLOCK_NEVER && run->since >= run->lease / RENEWALS;
+	int64_t now = tool_now();
+	bool renew = run->lease != ATLOCK_NEVER && now - run->renewed >= run->lease / RENEWALS;
 	int err = 0;
 
-	run->since += run_interval(run);
 	for (size_t i = 0; i < run->take.count; i++) {
 		const char *name = run->take.locks[i].name;
 
 		err = lock_look(run, name, renew);
-		if (err == ENOENT || err == EPERM || err == EACCES || (err != 0 && run->since >= run->lease))
+		if (err == ENOENT || err == EPERM || err == EACCES || (err != 0 && now - run->renewed >= run->lease))
 			return run_lost(run, name);
 		if (err != 0)
 			break;
 	}
 	if (err == 0 && renew)
-		run->since = 0;
+		run->renewed = now;
 	if (err == ENOTCONN || err == ECONNABORTED)
 		(void)mount_reopen(&run->mount); /* a new daemon watches our process again */
 	return true;
@@ -214,6 +214,21 @@ static int locks_take(struct run *run)
 	return take_all(&run->take);
 }
 
+/* While later ones were waited for, the lease of the first may have ended. */
+static int locks_keep(struct run *run)
+{
+	run->renewed = tool_now();
+	for (size_t i = 0; i + 1 < run->take.count; i++) {
+		const char *name = run->take.locks[i].name;
+		int err = lock_look(run, name, run->lease != ATLOCK_NEVER);
+
+		if (err != 0)
+			return tool_fail(run->tool, EXIT_TRY_AGAIN, "%s was lost while others were waited for: %s",
+					 name, err == ENOENT ? "its lease ended" : strerror(err));
+	}
+	return EXIT_DONE;
+}
+
 static int keeper(const struct leash *leash, void *arg)
 {
 	struct run *run = arg;
@@ -236,8 +251,10 @@ static int keeper(const struct leash *leash, void *arg)
 	run_lease(run);
 	run_export(run);
 	job.interval = run_interval(run);
+	code = locks_keep(run);
 	/* It may have waited for long. */
-	code = guard_check(run);
+	if (code == EXIT_DONE)
+		code = guard_check(run);
 	if (code == EXIT_DONE)
 		code = job_run(&job);
 	take_back(&run->take);

@@ -30,18 +30,13 @@ static int transfer_one(void *arg, const char *path)
 	const struct transfer *transfer = arg;
 	int err = lockpath_write(&transfer->mount, path, transfer->text);
 	bool others = err == -EBUSY || err == -EACCES || err == -EPERM;
-	char why[1024];
 
 	if (others && geteuid() == 0 && transfer->owner[0] != '\0' && transfer->who[0] == '\0')
 		err = transfer_by_chown(transfer, path);
-	if (err == -EINVAL && transfer->who[0] == '\0') {
-		mount_why(&transfer->mount, why, sizeof(why));
-		if (strstr(why, "give who= as well") != NULL)
-			return tool_fail(
-				transfer->tool, EXIT_REFUSED,
-				"%s: a session, process or open file holds it: say as whom %s gets it, --to %s@WHO",
-				path, transfer->owner, transfer->owner);
-	}
+	if (err == -EINVAL && transfer->who[0] == '\0' && mount_advises(&transfer->mount, ATLOCK_ADVICE_WHO))
+		return tool_fail(transfer->tool, EXIT_REFUSED,
+				 "%s: a session, process or open file holds it: say as whom %s gets it, --to %s@WHO",
+				 path, transfer->owner, transfer->owner);
 	return err;
 }
 

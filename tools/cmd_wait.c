@@ -10,19 +10,11 @@
 
 #define LOOK (ATLOCK_SECOND / 5)
 
-static int64_t now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_BOOTTIME, &ts);
-	return (int64_t)ts.tv_sec * ATLOCK_SECOND + ts.tv_nsec;
-}
-
 /* Nobody is told when a lock becomes free without asking for it: looks again and again. */
 static int wait_free(const struct tool *tool, const struct mount *mount, const char *word, int64_t wait)
 {
 	const struct timespec pause = { .tv_nsec = LOOK };
-	int64_t deadline = wait == ATLOCK_NEVER ? ATLOCK_NEVER : now() + wait;
+	int64_t deadline = wait == ATLOCK_NEVER ? ATLOCK_NEVER : tool_now() + wait;
 	char path[ATLOCK_PATH_MAX];
 	struct stat st;
 	int code = lockpath_take(tool, mount, word, path);
@@ -30,7 +22,7 @@ static int wait_free(const struct tool *tool, const struct mount *mount, const c
 	if (code != EXIT_DONE)
 		return code;
 	while (fstatat(mount->fd, path, &st, 0) == 0) {
-		if (now() >= deadline)
+		if (tool_now() >= deadline)
 			return tool_fail(tool, EXIT_TRY_AGAIN, "%s: still held", path);
 		nanosleep(&pause, NULL);
 	}

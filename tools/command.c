@@ -7,6 +7,9 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
+
+#include <atlock.h>
 
 #include "choice.h"
 #include "help.h"
@@ -149,6 +152,14 @@ int tool_words(struct tool *tool, int argc, char **argv, int least, int most, co
 	if (argc - optind > most)
 		return tool_usage(tool, "\"%s\" is one word too many", argv[optind + most]);
 	return -1;
+}
+
+int64_t tool_now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_BOOTTIME, &ts);
+	return (int64_t)ts.tv_sec * ATLOCK_SECOND + ts.tv_nsec;
 }
 
 static const struct {

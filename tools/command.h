@@ -9,6 +9,7 @@
 #define TOOLS_COMMAND_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 /* Scripts rely on these; atlock(1) lists them. Those above 1 are of sysexits.h. */
 enum exit_code {
@@ -101,6 +102,9 @@ int tool_words(struct tool *tool, int argc, char **argv, int least, int most, co
 
 /* What a count's noun ends with: "1 lock", "2 locks". */
 #define TOOL_S(count) ((count) == 1 ? "" : "s")
+
+/* Nanoseconds of a clock that never steps and goes on while the machine sleeps, as leases do. */
+int64_t tool_now(void);
 
 /* The exit code that fits an errno. */
 int tool_exit_code(int err);

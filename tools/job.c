@@ -22,14 +22,6 @@ struct running {
 	int64_t kill_at;
 };
 
-static int64_t now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_BOOTTIME, &ts);
-	return (int64_t)ts.tv_sec * ATLOCK_SECOND + ts.tv_nsec;
-}
-
 static void signals_watched(sigset_t *set)
 {
 	sigemptyset(set);
@@ -85,13 +77,16 @@ static void job_continued(const struct running *running)
 /* --- The command --- */
 
 /* In the new process. Only returns if the command cannot be run. */
-static void child_exec(const struct job *job)
+static void child_exec(const struct job *job, pid_t starter)
 {
 	setpgid(0, 0);
 	terminal_give(job, job->home, getpid());
 	signal(SIGTTOU, SIG_DFL);
 	if (job->parent != 0)
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
+	/* A death before that sent no signal. */
+	if (getppid() != starter)
+		_exit(127);
 	sigprocmask(SIG_SETMASK, &job->before, NULL);
 	execvp(job->argv[0], job->argv);
 }
@@ -99,6 +94,7 @@ static void child_exec(const struct job *job)
 static int job_start(struct running *running)
 {
 	struct job *job = running->job;
+	pid_t starter = getpid();
 	int ends[2];
 	int err = 0;
 
@@ -109,7 +105,7 @@ static int job_start(struct running *running)
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	running->pid = fork();
 	if (running->pid == 0) {
-		child_exec(job);
+		child_exec(job, starter);
 		err = errno;
 		(void)!write(ends[1], &err, sizeof(err));
 		_exit(127);
@@ -171,7 +167,7 @@ static void job_tick(struct running *running)
 {
 	struct job *job = running->job;
 	bool orphan = job->parent != 0 && getppid() != job->parent;
-	int64_t time = now();
+	int64_t time = tool_now();
 
 	if (job->ended_by_us) {
 		if (time >= running->kill_at) {
@@ -190,7 +186,7 @@ static void job_tick(struct running *running)
 static struct timespec job_pause(const struct running *running)
 {
 	int64_t until = running->job->ended_by_us ? running->kill_at : running->check_at;
-	int64_t pause = until - now();
+	int64_t pause = until - tool_now();
 
 	if (running->job->ended_by_us && pause > POLL)
 		pause = POLL;
@@ -220,7 +216,7 @@ static void job_wait(struct running *running)
 
 int job_run(struct job *job)
 {
-	struct running running = { .job = job, .check_at = now() + job->interval };
+	struct running running = { .job = job, .check_at = tool_now() + job->interval };
 	int code = job_start(&running);
 	bool had_terminal;
 

@@ -249,39 +249,31 @@ static const struct {
 	{ ENOTDIR, EXIT_USAGE },   { EISDIR, EXIT_USAGE },
 };
 
-/*
- * Advice of the file system that is about its files, not about options, or that does not know which command is asked for. The
- * last one counts: a reason may say the same.
- */
-static const char *const files[] = {
-	": wait for it below wait/",
-	": wait in wait/",
-	": use the name its holder used (name@who), or ask an administrator",
-	": another session of yours has it: release it there, let its lease end, or ask an administrator",
-};
-
-/* "line 2: " counts the lines of a request that nobody has seen. */
-static void line_drop(char *text)
+/* Advice of the file system that is about its files, not about options, or that does not know which command is asked for. */
+static bool advice_is_of_files(const struct mount *mount)
 {
-	int len = 0;
+	static const enum atlock_advice files[] = { ATLOCK_ADVICE_WAIT, ATLOCK_ADVICE_NAME, ATLOCK_ADVICE_SESSION };
 
-	if (sscanf(text, "line %*u: %n", &len) == 0 && len > 0)
-		memmove(text, text + len, strlen(text + len) + 1);
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
+		if (mount_advises(mount, files[i]))
+			return true;
+	return false;
 }
 
+/* The fact leaves out the line number of a request that only this program has seen, and the advice. */
 void lockpath_why(const struct mount *mount, const char *advice, char *out, size_t len)
 {
-	char *last = NULL;
+	char fact[WHY_MAX];
+	char *at;
 
 	mount_why(mount, out, len);
-	line_drop(out);
-	for (size_t i = 0; advice != NULL && i < sizeof(files) / sizeof(files[0]); i++)
-		for (char *at = out; (at = strstr(at, files[i])) != NULL; at++)
-			if (last == NULL || at > last)
-				last = at;
-	if (last == NULL)
+	if (out[0] == '\0' || !mount_field(mount, "why", "fact", fact, sizeof(fact)) ||
+	    (at = strstr(out, fact)) == NULL)
 		return;
-	*last = '\0';
+	memmove(out, at, strlen(at) + 1);
+	if (advice == NULL || !advice_is_of_files(mount))
+		return;
+	out[strlen(fact)] = '\0';
 	if (advice[0] != '\0') {
 		(void)strlcat(out, ": ", len);
 		(void)strlcat(out, advice, len);
@@ -314,7 +306,7 @@ int lockpath_refused(const struct tool *tool, const struct mount *mount, const c
 {
 	size_t plain = strcspn(path, "@");
 	int code = tool_exit_code(err);
-	char why[1024];
+	char why[WHY_MAX];
 
 	for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++)
 		if (codes[i].err == err)

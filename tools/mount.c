@@ -260,6 +260,13 @@ void mount_why(const struct mount *mount, char *out, size_t len)
 	fclose(file);
 }
 
+bool mount_advises(const struct mount *mount, enum atlock_advice advice)
+{
+	char word[32];
+
+	return mount_field(mount, "why", "advice", word, sizeof(word)) && strcmp(word, atlock_advice_name(advice)) == 0;
+}
+
 /* As the daemon sees it: root, and the members of a group. A file's mode says who is root there. */
 bool mount_admin(const struct mount *mount)
 {

@@ -7,7 +7,11 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include <atlock.h>
+
 #include "command.h"
+
+#define WHY_MAX 1024 /* bytes of a line of `why`, with its NUL */
 
 struct mount {
 	char path[PATH_MAX];
@@ -42,6 +46,9 @@ bool mount_field(const struct mount *mount, const char *path, const char *key, c
 
 /* The line in `why`, without its code and age; "" if it cannot be read or is of before the mount was opened. */
 void mount_why(const struct mount *mount, char *out, size_t len);
+
+/* Whether that line gives this advice. */
+bool mount_advises(const struct mount *mount, enum atlock_advice advice);
 
 /* Whether the caller is an administrator there; asking is no refusal. */
 bool mount_admin(const struct mount *mount);

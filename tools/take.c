@@ -17,14 +17,6 @@ static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
 /* What a signal that ends us must give back. */
 static const struct take *volatile taking;
 
-static int64_t now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_BOOTTIME, &ts);
-	return (int64_t)ts.tv_sec * ATLOCK_SECOND + ts.tv_nsec;
-}
-
 static int lock_order(const void *a, const void *b)
 {
 	return strcmp(((const struct taken *)a)->path, ((const struct taken *)b)->path);
@@ -50,7 +42,16 @@ int take_add(struct take *take, const char *text)
 	*lock = (struct taken){ .path = strdup(path), .place = take->count };
 	if (lock->path == NULL || asprintf(&lock->name, "%s%s", path, take->who) < 0)
 		return tool_fail(take->tool, EXIT_SYSTEM, "out of memory");
+	if (take->other != NULL && asprintf(&lock->other, "%s%s", path, take->other) < 0)
+		return tool_fail(take->tool, EXIT_SYSTEM, "out of memory");
 	return EXIT_DONE;
+}
+
+static void taken_free(struct taken *lock)
+{
+	free(lock->path);
+	free(lock->name);
+	free(lock->other);
 }
 
 /* Places are counted anew where some were left out. */
@@ -80,8 +81,7 @@ static void take_sort(struct take *take)
 		if (n > 0 && strcmp(take->locks[n - 1].path, lock->path) == 0) {
 			if (lock->place < take->locks[n - 1].place)
 				take->locks[n - 1].place = lock->place;
-			free(lock->path);
-			free(lock->name);
+			taken_free(lock);
 		} else {
 			take->locks[n++] = *lock;
 		}
@@ -120,7 +120,7 @@ static int take_each(struct take *take, int64_t deadline, size_t *failed)
 {
 	for (size_t i = 0; i < take->count; i++) {
 		struct taken *lock = &take->locks[i];
-		int64_t left = deadline == ATLOCK_NEVER ? ATLOCK_NEVER : deadline - now();
+		int64_t left = deadline == ATLOCK_NEVER ? ATLOCK_NEVER : deadline - tool_now();
 		int err = left < 0 && take->wait != 0 ? -ETIMEDOUT : 0;
 
 		*failed = i;
@@ -182,21 +182,18 @@ static void signals_restore(const struct sigaction old[SIGNALS])
 		sigaction(signals[i], &old[i], NULL);
 }
 
-/* From now on as somebody else. */
-static int take_rename(struct take *take)
+/* From now on as somebody else. A signal handler finds one name or the other. */
+static void take_rename(struct take *take)
 {
 	take->who = take->other;
 	take->other = NULL;
 	for (size_t i = 0; i < take->count; i++) {
 		struct taken *lock = &take->locks[i];
+		char *name = lock->name;
 
-		free(lock->name);
-		if (asprintf(&lock->name, "%s%s", lock->path, take->who) < 0) {
-			lock->name = NULL;
-			return -ENOMEM;
-		}
+		lock->name = lock->other;
+		lock->other = name;
 	}
-	return 0;
 }
 
 /* Somebody must give way: another length of pause each time, lest two keep meeting. */
@@ -226,7 +223,7 @@ static int take_refused(const struct take *take, const struct taken *lock, int e
 
 int take_all(struct take *take)
 {
-	int64_t deadline = take->wait == ATLOCK_NEVER ? ATLOCK_NEVER : now() + take->wait;
+	int64_t deadline = take->wait == ATLOCK_NEVER ? ATLOCK_NEVER : tool_now() + take->wait;
 	struct sigaction old[SIGNALS];
 	int code = EXIT_DONE;
 	size_t failed = 0;
@@ -236,10 +233,12 @@ int take_all(struct take *take)
 	taking = take;
 	signals_catch(old);
 	err = take_each(take, deadline, &failed);
-	if (err == -EINVAL && take->other != NULL && take_rename(take) == 0)
+	if (err == -EINVAL && take->other != NULL) {
+		take_rename(take);
 		err = take_each(take, deadline, &failed);
+	}
 	while (err < 0) {
-		bool again = err == -EDEADLK && take->wait != 0 && (deadline == ATLOCK_NEVER || now() < deadline);
+		bool again = err == -EDEADLK && take->wait != 0 && (deadline == ATLOCK_NEVER || tool_now() < deadline);
 
 		if (!again)
 			code = take_refused(take, &take->locks[failed], -err);
@@ -258,10 +257,8 @@ int take_all(struct take *take)
 
 void take_free(struct take *take)
 {
-	for (size_t i = 0; i < take->count; i++) {
-		free(take->locks[i].path);
-		free(take->locks[i].name);
-	}
+	for (size_t i = 0; i < take->count; i++)
+		taken_free(&take->locks[i]);
 	free(take->locks);
 	take->locks = NULL;
 	take->count = 0;

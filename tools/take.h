@@ -24,6 +24,7 @@ struct take {
 struct taken {
 	char *path;   /* below the root, without who */
 	char *name;   /* with it */
+	char *other;  /* with take->other, if that is one: no name is freed while a signal handler may use it */
 	size_t place; /* in the order in which they were named, from 1 */
 	bool held;    /* by this */
 	bool before;  /* it was the caller's already, and stays so whatever happens */
