@@ -212,6 +212,8 @@ int atlock_path_kind(const char *path, struct atlock_why *why);
 int atlock_name_parse(const char *path, struct atlock_name *out, struct atlock_why *why);
 
 /* The lock `leaf` ("name" or "name@who") in the directory `dir` of custom/ (0 is custom/ itself). */
+/* The directory of custom/ that a lock is in; false if it is in another tree. */
+bool atlock_name_dir(const struct atlock_name *name, uint64_t *dir);
 int atlock_name_custom(uint64_t dir, const char *leaf, struct atlock_name *out, struct atlock_why *why);
 
 /* As atlock_name_parse(), for custom/ too: walks its directories. -ENOENT if one is not there, -ENOTDIR if it is a lock. */
@@ -534,6 +536,16 @@ int atlock_release_pull(struct atlock *al, const struct atlock_caller *caller, c
 /* Releases everything a holder has and cancels its tickets: what the death of a process does. */
 int atlock_release_holder(struct atlock *al, const struct atlock_caller *holder, size_t *released,
 			  struct atlock_why *why);
+
+/*
+ * Whose eyes what is listed is for: a user, and whether he may search a directory of custom/ and all above it. `may` runs as
+ * callbacks of listings do. A reader of NULL sees all.
+ */
+struct atlock_reader {
+	const char *user;
+	bool (*may)(void *arg, uint64_t dir);
+	void *arg;
+};
 
 /* --- Listing (list.c) --------------------------------------------------------------------------------------------------- */
 
@@ -1117,9 +1129,11 @@ void atlock_day_live(struct atlock *al, char out[ATLOCK_DAY_NAME]);
 
 /*
  * Reads from any offset, which costs a search among the day's events, not a walk over them. Returns how many bytes, 0 at the end,
- * or a negative errno. Lines that had to make room on a full store read as blank.
+ * or a negative errno. Lines that had to make room on a full store read as blank. Of a lock that the reader may not know of, and of
+ * what another user did there, a line has number, hashes and length alone, and the type "hidden".
  */
-ssize_t atlock_day_read(struct atlock *al, const char *name, uint64_t offset, char *out, size_t len);
+ssize_t atlock_day_read(struct atlock *al, const struct atlock_reader *reader, const char *name, uint64_t offset,
+			char *out, size_t len);
 
 /*
  * Checks lines of event files, also copies of them, in any order of the files:

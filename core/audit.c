@@ -177,10 +177,24 @@ static int line_link(struct atlock_audit *audit, const struct line *line)
 	return 0;
 }
 
+/* An ordinary user's copy: what it said cannot be checked, only where it stands. */
+static bool line_is_hidden(const char *text, size_t len)
+{
+	const char *at = text + strlen(BEGIN);
+	const char *tail = text + len - TAIL;
+
+	at += strspn(at, "0123456789");
+	if (strncmp(at, EVENT_LINE_HIDDEN, strlen(EVENT_LINE_HIDDEN)) != 0)
+		return false;
+	at += strlen(EVENT_LINE_HIDDEN);
+	return at + strspn(at, " ") == tail;
+}
+
 int atlock_audit_line(struct atlock_audit *audit, const char *text, size_t len, bool whole)
 {
 	struct line line = { .seq = 0 };
 	uint64_t expected;
+	bool parsed;
 	int rc;
 
 	if (audit == NULL || text == NULL)
@@ -190,7 +204,14 @@ int atlock_audit_line(struct atlock_audit *audit, const char *text, size_t len, 
 	if (len == 0 && whole)
 		return 0;
 	expected = audit->after + 1;
-	if (!whole || !line_parse(text, len, &line) || !line_is_unchanged(text, len, &line)) {
+	parsed = whole && line_parse(text, len, &line);
+	if (parsed && line_is_hidden(text, len)) {
+		problem(audit, line.seq,
+			"event %" PRIu64
+			" is hidden from whoever made this copy: only an administrator's can be checked "
+			"(%s:%" PRIu64 ")",
+			line.seq, audit->file, audit->line);
+	} else if (!parsed || !line_is_unchanged(text, len, &line)) {
 		if (audit->after == 0 && line.seq != 0)
 			expected = line.seq;
 		problem(audit, expected, "event %" PRIu64 " was %s (%s:%" PRIu64 ")", expected,

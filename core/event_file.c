@@ -6,6 +6,7 @@
 #include "day.h"
 #include "event.h"
 #include "event_day.h"
+#include "event_shown.h"
 
 /* --- Reading a day's file --- */
 
@@ -14,6 +15,7 @@ struct day_read {
 	uint64_t at;
 	char *out;
 	size_t left;
+	struct event_shown shown;
 	struct event event; /* the one at hand */
 };
 
@@ -49,6 +51,20 @@ static int read_find(struct op *op, struct day_read *read, uint64_t first, uint6
 	return event_next(op, first, &read->event);
 }
 
+/* The line at hand, or one that says no more than that there is one, of the same length. */
+static int read_line(struct op *op, struct day_read *read, uint64_t skip)
+{
+	struct event *event = &read->event;
+	int rc = event_is_shown(op, &read->shown, &event->record);
+
+	if (rc < 0)
+		return rc;
+	if (rc == 0)
+		event_line_hide(event->line, event->len, event->seq);
+	read_bytes(read, event->line + skip, event->len - skip);
+	return 0;
+}
+
 static int read_segment(struct op *op, struct day_read *read, const struct segment *segment)
 {
 	uint64_t seq = segment->first;
@@ -71,8 +87,8 @@ static int read_segment(struct op *op, struct day_read *read, const struct segme
 
 		if (read->at < event->record.offset || skip > event->len)
 			return op_corrupt(op, slice_of("event offset"), -EBADMSG);
-		read_bytes(read, event->line + skip, event->len - skip);
-		if (event->seq >= segment->last)
+		rc = read_line(op, read, skip);
+		if (rc < 0 || event->seq >= segment->last)
 			break;
 		rc = event_get(op, event->seq + 1, &read->event);
 	}
@@ -101,7 +117,8 @@ static bool day_name_parse(const char *name, uint32_t *day)
 	return day_parse(name, day) && strcmp(name + DAY_TEXT, ".jsonl") == 0;
 }
 
-ssize_t atlock_day_read(struct atlock *al, const char *name, uint64_t offset, char *out, size_t len)
+ssize_t atlock_day_read(struct atlock *al, const struct atlock_reader *reader, const char *name, uint64_t offset,
+			char *out, size_t len)
 {
 	struct day_read *read;
 	struct op op;
@@ -112,6 +129,8 @@ ssize_t atlock_day_read(struct atlock *al, const char *name, uint64_t offset, ch
 	read = malloc(sizeof(*read));
 	if (read == NULL)
 		return -ENOMEM;
+	read->shown.reader = reader;
+	read->shown.len = 0;
 	read->at = offset;
 	read->out = out;
 	read->left = len;

@@ -314,3 +314,14 @@ size_t event_line_end(char out[EVENT_LINE_MAX], size_t len, const unsigned char 
 	at = put(at, "\"}\n", 3);
 	return (size_t)(at - out);
 }
+
+void event_line_hide(char *line, size_t len, uint64_t seq)
+{
+	static const char rest[] = ",\"prev\":\"\",\"hash\":\"\"}\n";
+	char *tail = line + len - (sizeof(rest) - 1) - 4 * EVENT_HASH;
+	char *at = put(line, "{\"seq\":", 7);
+
+	at = decimal_print(at, seq);
+	at = put(at, EVENT_LINE_HIDDEN, sizeof(EVENT_LINE_HIDDEN) - 1);
+	memset(at, ' ', (size_t)(tail - at));
+}

@@ -28,4 +28,11 @@ size_t event_line(const struct record_event *event, const struct record_released
 /* Appends the hash and a newline; returns the length of the whole. */
 size_t event_line_end(char out[EVENT_LINE_MAX], size_t len, const unsigned char hash[EVENT_HASH]);
 
+/*
+ * Makes a whole line say nothing but its number and its hashes, at the same length. atlock_audit_line() knows it by
+ * EVENT_LINE_HIDDEN after the number, and spaces after that.
+ */
+#define EVENT_LINE_HIDDEN ",\"type\":\"hidden\""
+void event_line_hide(char *line, size_t len, uint64_t seq);
+
 #endif

@@ -356,6 +356,16 @@ int name_prefix(const char *dir, struct atlock_name *out, struct atlock_why *why
 	return out->len > 1 ? key_add(out, "/", 1, why) : 0;
 }
 
+bool atlock_name_dir(const struct atlock_name *name, uint64_t *dir)
+{
+	if (name->len < 1 + sizeof(*dir) || name->key[0] != NAME_TREE_CUSTOM)
+		return false;
+	*dir = 0;
+	for (size_t i = 1; i <= sizeof(*dir); i++)
+		*dir = *dir << 8 | name->key[i];
+	return true;
+}
+
 int atlock_name_custom(uint64_t dir, const char *leaf, struct atlock_name *out, struct atlock_why *why)
 {
 	size_t len = leaf ? strnlen(leaf, ATLOCK_PATH_MAX) : 0;

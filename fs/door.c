@@ -70,7 +70,7 @@ int door_get(struct call *call, uint64_t dir, struct door *out)
 	err = atlock_dir_get(call->al, dir, &found);
 	if (err < 0)
 		return err;
-	*out = (struct door){ found.mode, found.uid, found.gid };
+	*out = (struct door){ found.parent, found.mode, found.uid, found.gid };
 	pthread_mutex_lock(&slot->mutex);
 	slot->dir = dir;
 	slot->changes = changes;

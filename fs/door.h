@@ -13,6 +13,7 @@
 #include "fs.h"
 
 struct door {
+	uint64_t parent;
 	mode_t mode;
 	uid_t uid;
 	gid_t gid;

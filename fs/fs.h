@@ -64,6 +64,8 @@ struct call {
 	struct node *node; /* what it is about, or the directory of `name`; NULL: not known */
 	const char *name;
 	enum act act;
+	const gid_t *groups; /* the caller's, where they were read already (reach.h); NULL: not */
+	size_t group_count;
 	struct atlock_why why;
 };
 

@@ -10,6 +10,7 @@
 #include "kind.h"
 #include "link.h"
 #include "listing.h"
+#include "reach.h"
 
 static const char *const groups[] = {
 	[ATLOCK_BY_OWNER] = "owner",
@@ -72,14 +73,44 @@ static int groups_lookup(struct call *call, struct node *dir, const char *name, 
 	return by_stat(call, dir, &out->st, &out->life);
 }
 
+struct group_list {
+	struct call *call;
+	enum atlock_by by;
+	struct reach reach;
+	bool reached;
+	struct listing *out;
+};
+
+/* Stops at the first lock that the caller may know of. */
+static int find_reached(void *arg, const struct atlock_view *view)
+{
+	struct group_list *list = arg;
+
+	list->reached = reach_lock(&list->reach, &view->name);
+	return list->reached;
+}
+
+/* Who holds nothing but what the caller may not know of is not listed. */
 static int list_group(void *arg, const char *component)
 {
-	return listing_add(arg, component, S_IFDIR);
+	struct group_list *list = arg;
+	int err = 0;
+
+	list->reached = list->reach.all;
+	if (!list->reached)
+		err = atlock_by_list(list->call->al, list->by, component, find_reached, list);
+	return err < 0 || !list->reached ? err : listing_add(list->out, component, S_IFDIR);
 }
 
 static int groups_list(struct call *call, struct node *dir, struct listing *out)
 {
-	return atlock_by_groups(call->al, group_of(dir), list_group, out);
+	struct group_list list = { .call = call, .by = group_of(dir), .out = out };
+	int err = reach_begin(&list.reach, call);
+
+	if (err == 0)
+		err = atlock_by_groups(call->al, list.by, list_group, &list);
+	reach_end(&list.reach);
+	return err;
 }
 
 /* --- by/owner/alice/ --- */
@@ -114,14 +145,17 @@ static int group_find(struct call *call, struct node *group, const char *id, str
 struct hinted_list {
 	struct hints *hints;
 	struct listing *out;
+	struct reach reach;
 };
 
 /* Whoever lists may well look at each. */
 static int list_lock(void *arg, const struct atlock_view *view)
 {
-	const struct hinted_list *list = arg;
+	struct hinted_list *list = arg;
 	char id[ATLOCK_ID_MAX];
 
+	if (!reach_lock(&list->reach, &view->name))
+		return 0;
 	atlock_by_id(view, id);
 	hint_set(list->hints, id, &view->name);
 	return link_list(list->out, view);
@@ -129,9 +163,13 @@ static int list_lock(void *arg, const struct atlock_view *view)
 
 static int group_list(struct call *call, struct node *dir, struct listing *out)
 {
-	struct hinted_list list = { call->fs->hints, out };
+	struct hinted_list list = { .hints = call->fs->hints, .out = out };
+	int err = reach_begin(&list.reach, call);
 
-	return atlock_by_list(call->al, group_of(dir->parent), dir->component, list_lock, &list);
+	if (err == 0)
+		err = atlock_by_list(call->al, group_of(dir->parent), dir->component, list_lock, &list);
+	reach_end(&list.reach);
+	return err;
 }
 
 const struct kind kind_by = {

@@ -11,6 +11,7 @@
 #include "attr.h"
 #include "kind.h"
 #include "listing.h"
+#include "reach.h"
 
 #define LIVE "live"
 #define READ_MAX (1U << 20) /* bytes in one answer; the kernel asks for less */
@@ -42,9 +43,15 @@ static int day_read(struct call *call, struct node *node, struct handle *handle,
 {
 	size_t len = size < READ_MAX ? size : READ_MAX;
 	char *text = malloc(len);
-	ssize_t n = text == NULL ? -ENOMEM : atlock_day_read(call->al, node->component, (uint64_t)off, text, len);
+	struct reach reach;
+	ssize_t n = reach_begin(&reach, call);
 
 	(void)handle;
+	if (n == 0)
+		n = text == NULL ? -ENOMEM
+				 : atlock_day_read(call->al, reach.all ? NULL : &reach.reader, node->component,
+						   (uint64_t)off, text, len);
+	reach_end(&reach);
 	if (n >= 0)
 		fuse_reply_buf(call->req, text, (size_t)n);
 	free(text);

@@ -12,6 +12,7 @@
 #include "handle.h"
 #include "kind.h"
 #include "permit.h"
+#include "reach.h"
 
 #define PAGE_LOCKS 2048
 
@@ -33,6 +34,7 @@ static int jsonl_stat(struct call *call, struct node *node, struct stat *st, str
 struct page {
 	struct call *call;
 	struct atlock *al;
+	struct reach reach;
 	FILE *out;
 	const struct atlock_name *lock;
 };
@@ -46,7 +48,7 @@ static int put_line(FILE *out, char *line)
 	return 0;
 }
 
-/* That a lock is held is everybody's business; its text is for those who may read the lock. */
+/* That a lock is held is known to all who may search its directory; its text is for those who may read the lock. */
 static int page_lock(void *arg, const struct atlock_view *view)
 {
 	static char nothing[1];
@@ -54,8 +56,11 @@ static int page_lock(void *arg, const struct atlock_view *view)
 	struct atlock_view shown;
 	char *own;
 	size_t len;
-	int err = caller_view(page->call, view, &shown, &own);
+	int err;
 
+	if (!reach_lock(&page->reach, &view->name))
+		return 0;
+	err = caller_view(page->call, view, &shown, &own);
 	if (err == 0 && permit_mode(page->call, view->mode, view->uid, view->gid, R_OK) < 0) {
 		shown.meta = nothing;
 		shown.meta_len = 0;
@@ -81,6 +86,8 @@ static int page_queue(void *arg, const struct atlock_name *name, uint64_t waiter
 	int err;
 
 	(void)waiters;
+	if (!reach_lock(&page->reach, name))
+		return 0;
 	page->lock = name;
 	err = atlock_queue_list(page->al, name, page_ticket, page);
 	return err < 0 ? err : 0;
@@ -92,11 +99,13 @@ static int page_next(struct call *call, struct content *content, struct cursor *
 	struct page page = { .call = call, .al = call->al };
 	char *text = NULL;
 	size_t len = 0;
-	int err;
+	int err = reach_begin(&page.reach, call);
 
-	page.out = open_memstream(&text, &len);
-	if (page.out == NULL)
-		return -ENOMEM;
+	page.out = err < 0 ? NULL : open_memstream(&text, &len);
+	if (page.out == NULL) {
+		reach_end(&page.reach);
+		return err < 0 ? err : -ENOMEM;
+	}
 	if (cursor->at == PAGES_LOCKS) {
 		cursor->query.limit = PAGE_LOCKS;
 		err = atlock_list(call->al, &cursor->query, page_lock, &page);
@@ -106,6 +115,7 @@ static int page_next(struct call *call, struct content *content, struct cursor *
 		err = atlock_queues(call->al, page_queue, &page);
 		cursor->at = PAGES_END;
 	}
+	reach_end(&page.reach);
 	if (fclose(page.out) != 0 && err >= 0)
 		err = -ENOMEM;
 	if (err < 0) {

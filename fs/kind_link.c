@@ -5,6 +5,7 @@
 #include "attr.h"
 #include "link.h"
 #include "listing.h"
+#include "reach.h"
 
 /* The path of a lock as seen from `dir`: as many "../" as lead to the root, then its path. */
 static int link_target(struct call *call, const struct node *dir, const struct atlock_name *name,
@@ -25,6 +26,17 @@ static int link_target(struct call *call, const struct node *dir, const struct a
 	return 0;
 }
 
+static int link_may(struct call *call, const struct atlock_name *name)
+{
+	struct reach reach;
+	int err = reach_begin(&reach, call);
+
+	if (err == 0 && !reach_lock(&reach, name))
+		err = -ENOENT;
+	reach_end(&reach);
+	return err;
+}
+
 /* The link is the holder's, and nothing about it may be kept: it ends with the lock. */
 static int link_read(struct call *call, struct node *dir, const char *name, char target[ATLOCK_PATH_MAX],
 		     struct stat *st)
@@ -32,6 +44,8 @@ static int link_read(struct call *call, struct node *dir, const char *name, char
 	struct atlock_view view = { 0 };
 	int err = dir->kind->find(call, dir, name, &view);
 
+	if (err == 0)
+		err = link_may(call, &view.name);
 	if (err == 0)
 		err = link_target(call, dir, &view.name, target);
 	if (err == 0 && st != NULL)

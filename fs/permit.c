@@ -21,6 +21,10 @@ bool permit_group(struct call *call, gid_t gid)
 
 	if (call->ctx->uid == 0 || call->ctx->gid == gid)
 		return true;
+	for (size_t i = 0; call->groups != NULL && i < call->group_count; i++)
+		found = found || call->groups[i] == gid;
+	if (call->groups != NULL)
+		return found;
 	n = fuse_req_getgroups(call->req, 0, NULL);
 	if (n <= 0)
 		return false;

@@ -18,6 +18,8 @@ void call_begin(struct call *call, fuse_req_t req, struct node *node, const char
 	call->node = node;
 	call->name = name;
 	call->act = act;
+	call->groups = NULL;
+	call->group_count = 0;
 	call->why.code = ATLOCK_OK;
 	call->why.noted = false;
 	call->why.text[0] = '\0';

@@ -108,6 +108,9 @@ static bool event_wanted(const struct show *show, const json_t *event)
 {
 	const char *when = text_of(event, "time");
 
+	/* Of what happened in a directory that this user may not search there is only a number. */
+	if (show->type == NULL && strcmp(text_of(event, "type"), "hidden") == 0)
+		return false;
 	return lock_wanted(show, event) && time_wanted(show, when, strlen(when)) &&
 	       (show->type == NULL || strcmp(text_of(event, "type"), show->type) == 0) &&
 	       (show->user == NULL || strcmp(text_of(event, "owner"), show->user) == 0 ||

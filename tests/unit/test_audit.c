@@ -34,7 +34,7 @@ static int file_copy(void *arg, const struct atlock_day *day)
 
 	while (files[i].name[0] != '\0')
 		i++;
-	ssize_t n = atlock_day_read(s->al, day->name, 0, files[i].text, FILE_MAX - 1);
+	ssize_t n = atlock_day_read(s->al, NULL, day->name, 0, files[i].text, FILE_MAX - 1);
 	assert_int_equal(n, day->size);
 	files[i].text[n] = '\0';
 	memcpy(files[i].name, day->name, sizeof(day->name));

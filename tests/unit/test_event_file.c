@@ -33,7 +33,7 @@ static void file_read(struct stage *s, const char *name, size_t step, struct tex
 	ssize_t n;
 
 	out->len = 0;
-	while ((n = atlock_day_read(s->al, name, out->len, out->data + out->len, step)) > 0) {
+	while ((n = atlock_day_read(s->al, NULL, name, out->len, out->data + out->len, step)) > 0) {
 		out->len += (size_t)n;
 		assert_true(out->len + step < sizeof(out->data));
 	}
@@ -105,12 +105,12 @@ static void any_offset_can_be_read(void **state)
 	for (size_t at = 0; at <= text.len; at++) {
 		size_t expected = text.len - at < sizeof(part) ? text.len - at : sizeof(part);
 
-		assert_int_equal(atlock_day_read(s->al, TODAY, at, part, sizeof(part)), expected);
+		assert_int_equal(atlock_day_read(s->al, NULL, TODAY, at, part, sizeof(part)), expected);
 		assert_memory_equal(part, text.data + at, expected);
 	}
-	assert_int_equal(atlock_day_read(s->al, TODAY, UINT64_MAX, part, sizeof(part)), 0);
-	assert_int_equal(atlock_day_read(s->al, "2027-01-15", 0, part, sizeof(part)), -ENOENT);
-	assert_int_equal(atlock_day_read(s->al, "2027-02-30.jsonl", 0, part, sizeof(part)), -ENOENT);
+	assert_int_equal(atlock_day_read(s->al, NULL, TODAY, UINT64_MAX, part, sizeof(part)), 0);
+	assert_int_equal(atlock_day_read(s->al, NULL, "2027-01-15", 0, part, sizeof(part)), -ENOENT);
+	assert_int_equal(atlock_day_read(s->al, NULL, "2027-02-30.jsonl", 0, part, sizeof(part)), -ENOENT);
 }
 
 /* What was read stays, byte by byte, over changes, days, restarts. */
@@ -220,7 +220,7 @@ static void pruned_day_is_gone_as_a_whole(void **state)
 	assert_int_equal(atlock_run_prune(s->al), 1202);
 	days_are(s, "2027-01-17");
 	assert_int_equal(atlock_day_get(s->al, TODAY, &day), 1);
-	assert_int_equal(atlock_day_read(s->al, TODAY, 0, &byte, 1), 0);
+	assert_int_equal(atlock_day_read(s->al, NULL, TODAY, 0, &byte, 1), 0);
 	file_read(s, "2027-01-17.jsonl", 1000, &text);
 	assert_int_equal(strncmp(text.data, "{\"seq\":1203,", 12), 0);
 }

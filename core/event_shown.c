@@ -1,0 +1,87 @@
+#include "event_shown.h"
+
+#include <string.h>
+
+#include "dir.h"
+
+static const char custom[] = "custom/";
+
+/* What is refused is named by a path of the mount, of which only the end is kept if it is longer than this. */
+#define SUBJECT_WHOLE 254
+
+static bool begins(struct slice text, const char *with)
+{
+	return text.len >= strlen(with) && memcmp(text.data, with, strlen(with)) == 0;
+}
+
+static struct slice without(struct slice text, size_t n)
+{
+	return (struct slice){ (const char *)text.data + n, text.len - n };
+}
+
+/* The path that the event is about; empty if it is not about one. */
+static struct slice event_path(const struct record_event *event, bool *whole)
+{
+	static const char *const mirrors[] = { "queue/", "wait/" };
+	struct slice path = event->lock;
+
+	*whole = true;
+	if (event->type != ATLOCK_EVENT_REFUSED || path.len > 0)
+		return path;
+	path = event->old;
+	*whole = path.len <= SUBJECT_WHOLE;
+	for (size_t i = 0; i < sizeof(mirrors) / sizeof(mirrors[0]); i++)
+		if (begins(path, mirrors[i]))
+			path = without(path, strlen(mirrors[i]));
+	return path;
+}
+
+/* The directory of this path below custom/: 0 or 1 (there is none). */
+static int dir_of_path(struct op *op, struct slice path, uint64_t *dir)
+{
+	const char *slash;
+	int rc = 0;
+
+	*dir = 0;
+	path = without(path, strlen(custom));
+	while (rc == 0 && (slash = memchr(path.data, '/', path.len)) != NULL) {
+		size_t len = (size_t)(slash - (const char *)path.data);
+
+		rc = len == 0 ? 1 : dir_entry(op, *dir, (struct slice){ path.data, len }, dir);
+		path = without(path, len + 1);
+	}
+	return rc;
+}
+
+static int path_is_shown(struct op *op, struct event_shown *shown, struct slice path)
+{
+	const char *end = memrchr(path.data, '/', path.len);
+	size_t len = (size_t)(end - (const char *)path.data) + 1;
+	uint64_t dir = 0;
+	int rc;
+
+	if (len == shown->len && memcmp(shown->dir, path.data, len) == 0)
+		return shown->may;
+	rc = dir_of_path(op, path, &dir);
+	if (rc < 0)
+		return rc;
+	shown->may = rc == 0 && shown->reader->may(shown->reader->arg, dir);
+	shown->len = len <= sizeof(shown->dir) ? len : 0;
+	memcpy(shown->dir, path.data, shown->len);
+	return shown->may;
+}
+
+int event_is_shown(struct op *op, struct event_shown *shown, const struct record_event *event)
+{
+	const struct atlock_reader *reader = shown->reader;
+	struct slice path;
+	bool whole;
+
+	if (reader == NULL || slice_equal(event->owner, slice_of(reader->user)) ||
+	    slice_equal(event->actor, slice_of(reader->user)))
+		return 1;
+	path = event_path(event, &whole);
+	if (!whole)
+		return 0;
+	return begins(path, custom) ? path_is_shown(op, shown, path) : 1;
+}
