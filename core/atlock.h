@@ -483,7 +483,25 @@ int atlock_release(struct atlock *al, const struct atlock_request *req, struct a
 		   struct atlock_why *why);
 
 /*
- * Both of them without waiting for the store: `end` is called once with what they would have returned, perhaps before this
+ * Ends that nobody comes back to try again. Where the store fails they are kept, and written as soon as it works
+ * (atlock_run_ends()); `health` says how many there are. Each returns 0, 1 if the grant was over already, or a negative errno if
+ * it is kept.
+ *
+ * atlock_disown(): nobody took this grant of `req`. If its holder comes again and is told that the lock is his, it is not given
+ * back.
+ *
+ * atlock_end_new() makes the end of a grant beforehand, so that writing it needs no memory; NULL without. It is for a holder who
+ * cannot come again: an open file. atlock_end_write() frees it in the end.
+ */
+struct atlock_end;
+int atlock_disown(struct atlock *al, const struct atlock_request *req, const struct atlock_grant *grant);
+struct atlock_end *atlock_end_new(const struct atlock_name *name, const struct atlock_caller *holder,
+				  const struct atlock_grant *grant);
+int atlock_end_write(struct atlock *al, struct atlock_end *end);
+void atlock_end_free(struct atlock_end *end);
+
+/*
+ * atlock_acquire() and atlock_release() without waiting for the store: `end` is called once with what they would have returned, perhaps before this
  * returns, on this thread or on another that is in a call of the manager; it should be quick. All that the pointers lead to
  * must stay until then. All are ended before atlock_close().
  */
@@ -616,7 +634,7 @@ int atlock_wait(struct atlock *al, const struct atlock_request *req, atlock_done
 
 /*
  * Ends a parked wait: 0, and `done` will not be called; 1 if it has been or is being called already; < 0 if the store
- * failed, then the wait goes on.
+ * failed, then the wait goes on until atlock_run_ends() has ended it, and `done` will be called.
  */
 int atlock_wait_cancel(struct atlock *al, uint64_t wait);
 
@@ -1263,6 +1281,13 @@ int atlock_foreign_compare(const char *a, const char *b, char *difference, size_
 /* Ends every lease, ticket and claim whose time has come; returns how many, or a negative errno. */
 int atlock_run_due(struct atlock *al);
 
+/*
+ * Tries again to write the ends that the store could not write: of processes that are gone, of calls that were cancelled, of
+ * grants that were given back. Returns how many it wrote, or a negative errno if some are left. One thread at a time; the
+ * manager's own calls it every second while there are any.
+ */
+int atlock_run_ends(struct atlock *al);
+
 /* When atlock_run_due() next has something to do; ATLOCK_NEVER if nothing is pending. */
 int64_t atlock_next_due(struct atlock *al);
 
@@ -1301,6 +1326,7 @@ struct atlock_status {
 	uint64_t events;
 	uint64_t owners_swept; /* URLs whose leftovers were set right since the manager was opened */
 	int64_t last_change;   /* instant of the newest change */
+	uint64_t ends;         /* of holders and waits, that could not be written yet */
 };
 int atlock_status(struct atlock *al, struct atlock_status *out);
 

@@ -3,20 +3,23 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
 #include "bound.h"
+#include "ends.h"
 #include "lease.h"
 #include "log.h"
 #include "watch.h"
 
 #define OWNERS_EVERY (3600 * ATLOCK_SECOND) /* leftovers in owners/ are rare, and a look at all of it is not free */
 #define REFUSED_AFTER (ATLOCK_SECOND / 10)  /* others may come meanwhile, and share a commit */
-#define RETRY_AFTER ATLOCK_SECOND           /* a sweep that failed (disk full, say) is tried again */
+#define RETRY_AFTER ATLOCK_SECOND           /* what failed (disk full, say) is tried again */
 
 struct background {
 	pthread_t thread;
@@ -26,10 +29,12 @@ struct background {
 	int graph;             /* timerfd: the next look for deadlocks */
 	int owners;            /* timerfd: the next look for leftovers in owners/ */
 	int step;              /* timerfd: fires when the wall clock is set */
+	int ends;              /* timerfd: when ends that could not be written are tried again */
 	int refused;           /* timerfd: when refusals are written that were noted */
 	int probe;             /* eventfd: somebody asks how things are */
-	pthread_mutex_t mutex; /* a leaf: protects armed */
+	pthread_mutex_t mutex; /* a leaf: protects what follows */
 	int64_t armed;         /* lease time `due` is set to; ATLOCK_NEVER: not */
+	bool ends_armed;
 };
 
 static void timer_set(int fd, int64_t in, int flags)
@@ -71,16 +76,64 @@ bool background_probe(struct atlock *al)
 	return al->background != NULL && write(al->background->probe, &one, sizeof(one)) == (ssize_t)sizeof(one);
 }
 
+void background_ends(struct atlock *al)
+{
+	struct background *bg = al->background;
+
+	if (bg == NULL)
+		return;
+	pthread_mutex_lock(&bg->mutex);
+	/* Not put off by each that is added. */
+	if (!bg->ends_armed)
+		timer_set(bg->ends, RETRY_AFTER, 0);
+	bg->ends_armed = true;
+	pthread_mutex_unlock(&bg->mutex);
+}
+
+static void background_retry(struct atlock *al)
+{
+	struct background *bg = al->background;
+	int rc;
+
+	pthread_mutex_lock(&bg->mutex);
+	bg->ends_armed = false;
+	pthread_mutex_unlock(&bg->mutex);
+	rc = atlock_run_ends(al);
+	if (ends_count(al) > 0)
+		background_ends(al);
+	else if (rc > 0)
+		log_write(al, ATLOCK_LOG_WARNING, "all ends are written that the store could not write before");
+}
+
+/* The process is gone: ends what lives and dies with it, now or later. */
+static void background_gone(struct atlock *al, pid_t pid, uint64_t start)
+{
+	int rc = bound_release(al, pid, start);
+
+	if (rc == 0) {
+		watch_forget(al->watch, pid, start);
+		return;
+	}
+	log_write(al, ATLOCK_LOG_ERROR, "process %jd is gone and its locks could not be released: %s; tried again",
+		  (intmax_t)pid, strerror(-rc));
+	background_ends(al);
+}
+
 void background_bind(struct atlock *al, pid_t pid, uint64_t start)
 {
-	if (al->watch != NULL && watch_add(al->watch, pid, start) == -ESRCH)
-		(void)bound_release(al, pid, start);
+	int rc = al->watch != NULL ? watch_bind(al->watch, pid, start) : 0;
+
+	if (rc == -ESRCH)
+		background_gone(al, pid, start);
+	else if (rc < 0)
+		background_ends(al);
 }
 
 /* Runs what is due, then sleeps until the next. */
 static void background_sweep(struct atlock *al)
 {
 	struct background *bg = al->background;
+	int64_t due = ATLOCK_NEVER;
 	int rc;
 
 	pthread_mutex_lock(&bg->mutex);
@@ -89,7 +142,9 @@ static void background_sweep(struct atlock *al)
 	rc = atlock_run_due(al);
 	if (rc > 0)
 		log_write(al, ATLOCK_LOG_DEBUG, "%d leases, tickets or claims have ended", rc);
-	background_arm(al, rc < 0 ? clock_now(&al->clock) + RETRY_AFTER : atlock_next_due(al));
+	if (rc >= 0)
+		rc = lease_next_due(al, &due);
+	background_arm(al, rc < 0 ? clock_now(&al->clock) + RETRY_AFTER : due);
 }
 
 static void background_arm_graph(struct atlock *al)
@@ -120,7 +175,7 @@ static void background_event(struct atlock *al, int fd)
 
 	if (fd == watch_fd(al->watch)) {
 		while (watch_reap(al->watch, &pid, &start) == 0)
-			(void)bound_release(al, pid, start);
+			background_gone(al, pid, start);
 		return;
 	}
 	got = read(fd, &count, sizeof(count));
@@ -137,6 +192,8 @@ static void background_event(struct atlock *al, int fd)
 		/* So that a copy of the store's main file is never much older than its time. */
 		(void)store_settle(al->store);
 		background_arm_graph(al);
+	} else if (fd == bg->ends) {
+		background_retry(al);
 	} else if (fd == bg->refused) {
 		(void)atlock_run_refused(al);
 	} else if (fd == bg->probe) {
@@ -183,7 +240,8 @@ static int background_add(struct background *bg, int fd)
 
 static void background_free(struct background *bg)
 {
-	const int fds[] = { bg->epoll, bg->stop, bg->due, bg->graph, bg->owners, bg->step, bg->refused, bg->probe };
+	const int fds[] = { bg->epoll, bg->stop, bg->due,     bg->graph, bg->owners,
+			    bg->step,  bg->ends, bg->refused, bg->probe };
 	size_t i;
 
 	for (i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
@@ -202,6 +260,7 @@ static int background_open(struct background *bg, int watch)
 	bg->due = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC);
 	bg->graph = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC);
 	bg->owners = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC);
+	bg->ends = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC);
 	bg->refused = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC);
 	bg->step = timerfd_create(CLOCK_REALTIME, TFD_CLOEXEC | TFD_NONBLOCK);
 	bg->probe = eventfd(0, EFD_CLOEXEC);
@@ -214,6 +273,8 @@ static int background_open(struct background *bg, int watch)
 		rc = background_add(bg, bg->graph);
 	if (rc == 0)
 		rc = background_add(bg, bg->owners);
+	if (rc == 0)
+		rc = background_add(bg, bg->ends);
 	if (rc == 0)
 		rc = background_add(bg, bg->refused);
 	if (rc == 0)
@@ -244,6 +305,8 @@ int background_start(struct atlock *al)
 	timer_set(bg->owners, 0, 0);
 	background_arm_step(bg);
 	background_arm(al, atlock_next_due(al));
+	if (ends_count(al) > 0)
+		background_ends(al);
 	/* Signals are the business of whoever embeds the manager. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);

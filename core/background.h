@@ -18,6 +18,9 @@ void background_arm(struct atlock *al, int64_t due);
 /* Refusals were noted that are to be written soon. */
 void background_refused(struct atlock *al);
 
+/* There are ends that could not be written (ends.h): they are tried again in a second. */
+void background_ends(struct atlock *al);
+
 /* The options have changed. */
 void background_configured(struct atlock *al);
 

@@ -25,6 +25,7 @@ struct leaving {
 	bool by_start;    /* only those bound to the process that started then */
 	uint64_t start;
 	size_t released;
+	int damage; /* of a lock or ticket that was left alone; 0: none */
 };
 
 static bool in_repo(struct slice lock, const char *repo)
@@ -55,6 +56,10 @@ static int leave_locks(struct op *op, struct leaving *leaving, struct slice owne
 		if (!in_repo(lock, leaving->repo))
 			continue;
 		rc = grant_settle_queue(op, lock, &record, &queue);
+		if (rc == -EIO && leaving->by_start) {
+			leaving->damage = rc;
+			continue;
+		}
 		if (rc < 0)
 			return rc;
 		/* Settling may have ended it, and given it to somebody else. */
@@ -84,7 +89,7 @@ static int leave_queue(struct op *op, struct slice lock, const struct ticket *ti
 	return rc == 0 ? event_ticket(op, ATLOCK_EVENT_CANCELLED, ATLOCK_CANCELLED, lock, ticket) : rc;
 }
 
-static int leave_queues(struct op *op, const struct leaving *leaving, struct slice owner, struct slice who)
+static int leave_queues(struct op *op, struct leaving *leaving, struct slice owner, struct slice who)
 {
 	struct ticket ticket;
 	struct slice lock;
@@ -96,6 +101,10 @@ static int leave_queues(struct op *op, const struct leaving *leaving, struct sli
 		if (!in_repo(lock, leaving->repo))
 			continue;
 		rc = table_ticket_get(op, lock, rank, number, &ticket);
+		if (rc != 0 && leaving->by_start) {
+			leaving->damage = -EIO;
+			continue;
+		}
 		if (rc != 0)
 			return rc < 0 ? rc : op_corrupt(op, lock, -EBADMSG);
 		if (leaving->by_start && ticket.record.start != leaving->start)
@@ -123,6 +132,7 @@ static int leave_all(struct op *op, struct leaving *leaving)
 	int rc;
 
 	leaving->released = 0;
+	leaving->damage = 0;
 	for (i = 0; i < 2; i++) {
 		struct record_key from = record_key_of(tables[i], (struct slice){ NULL, 0 });
 		struct slice owner = slice_of(leaving->owner != NULL ? leaving->owner : "");
@@ -177,10 +187,13 @@ int bound_release(struct atlock *al, pid_t pid, uint64_t start)
 {
 	struct leaving leaving = { .by_start = true, .start = start };
 	char who[32];
+	int rc;
 
 	(void)snprintf(who, sizeof(who), "pid:%jd", (intmax_t)pid);
 	leaving.who = who;
-	return leave(al, NULL, &leaving, NULL);
+	rc = leave(al, NULL, &leaving, NULL);
+	/* One damaged record keeps nothing else held; but it is not ended either. */
+	return rc == 0 ? leaving.damage : rc;
 }
 
 int atlock_release_holder(struct atlock *al, const struct atlock_caller *holder, size_t *released,

@@ -207,12 +207,23 @@ static enum health_level check_hooks(const struct look *look, char *text, size_t
 	return HEALTH_DEGRADED;
 }
 
+static enum health_level check_ends(const struct look *look, char *text, size_t len)
+{
+	if (look->status.ends == 0)
+		return HEALTH_OK;
+	(void)snprintf(text, len,
+		       "%" PRIu64 " ends of holders or waits wait to be written: what they end is held until the store "
+		       "works",
+		       look->status.ends);
+	return HEALTH_DEGRADED;
+}
+
 static const struct {
 	const char *name;
 	enum health_level (*check)(const struct look *look, char *text, size_t len);
 } checks[HEALTH_CHECKS] = {
 	{ "store", check_store }, { "room", check_room },     { "sweeper", check_sweeper }, { "writer", check_writer },
-	{ "clock", check_clock }, { "memory", check_memory }, { "hooks", check_hooks },
+	{ "clock", check_clock }, { "memory", check_memory }, { "hooks", check_hooks },     { "ends", check_ends },
 };
 
 /* Wall time and lease time keep their distance unless somebody sets the wall clock. */

@@ -36,7 +36,7 @@ struct health_check {
 	char text[160]; /* what is wrong; empty if nothing is */
 };
 
-#define HEALTH_CHECKS 7
+#define HEALTH_CHECKS 8
 
 struct health_report {
 	enum health_level level; /* of the worst */

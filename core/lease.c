@@ -137,17 +137,21 @@ static int next_due_in_txn(struct op *op)
 	return rc < 0 ? rc : 0;
 }
 
+int lease_next_due(struct atlock *al, int64_t *instant)
+{
+	struct op op;
+
+	op_init(&op, al, NULL, NULL);
+	op.arg = instant;
+	return op_view(&op, next_due_in_txn);
+}
+
 int64_t atlock_next_due(struct atlock *al)
 {
 	int64_t instant = ATLOCK_NEVER;
-	struct op op;
 
-	if (al == NULL)
-		return ATLOCK_NEVER;
-	op_init(&op, al, NULL, NULL);
-	op.arg = &instant;
 	/* A store that cannot be read has nothing to wait for; every call says so by itself. */
-	return op_view(&op, next_due_in_txn) < 0 ? ATLOCK_NEVER : instant;
+	return al == NULL || lease_next_due(al, &instant) < 0 ? ATLOCK_NEVER : instant;
 }
 
 static int note_clock_in_txn(struct op *op)

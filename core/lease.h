@@ -4,6 +4,9 @@
 
 #include "op.h"
 
+/* As atlock_next_due(), which does not tell a store that cannot be read from one with nothing pending. */
+int lease_next_due(struct atlock *al, int64_t *instant);
+
 /* The wall clock was set: remembers by how much, so that a restart does not take the step for time passed. */
 int lease_note_clock(struct atlock *al);
 

@@ -7,6 +7,7 @@
 
 #include "allow.h"
 #include "dir.h"
+#include "ends.h"
 #include "event.h"
 #include "grant.h"
 #include "limit.h"
@@ -136,6 +137,7 @@ int lock_again(struct op *op, struct slice lock, int64_t ttl, const struct text_
 	struct record_lock old = *record;
 	int rc;
 
+	ends_claim(op, record->token);
 	rc = ttl != 0 || change->meta_len > 0 ? allow_action(op, lock, POLICY_WRITE) : 0;
 	if (rc == 0)
 		rc = lock_reenter(op, lock, record, ttl);

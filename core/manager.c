@@ -12,11 +12,13 @@
 #include "comm.h"
 #include "config.h"
 #include "disable.h"
+#include "ends.h"
 #include "event.h"
 #include "format.h"
 #include "fsck.h"
 #include "hook.h"
 #include "limit.h"
+#include "log.h"
 #include "park.h"
 #include "process.h"
 #include "refusal.h"
@@ -208,6 +210,8 @@ static int manager_prepare(struct atlock *al, const struct atlock_setup *setup, 
 		rc = refusals_new(&al->refusals);
 	if (rc == 0)
 		rc = park_new(&al->park, &al->metrics);
+	if (rc == 0)
+		rc = ends_new(&al->ends);
 	if (rc == 0 && !setup->manual && !setup->readonly && !setup->repair)
 		rc = watch_new(&al->watch);
 	return rc < 0 ? why_set(why, rc, ATLOCK_BACKEND_ERROR, "cannot start: %s", strerror(-rc)) : 0;
@@ -244,6 +248,7 @@ static void manager_free(struct atlock *al)
 	hook_free(al);
 	watch_free(al->watch);
 	park_free(al->park);
+	ends_free(al->ends);
 	comms_free(al->comms);
 	refusals_free(al->refusals);
 	sessions_free(al->sessions);
@@ -303,6 +308,24 @@ static int closed_in_txn(struct op *op)
 	return event_other(op, ATLOCK_EVENT_CLOSED, "");
 }
 
+/* A last try. What the next manager finds by itself, of open files, processes and blocked calls, it ends (bound_recover()). */
+static void manager_end(struct atlock *al)
+{
+	size_t count;
+
+	if (ends_count(al) == 0)
+		return;
+	(void)atlock_run_ends(al);
+	count = ends_count(al);
+	if (count > 0)
+		log_write(
+			al, ATLOCK_LOG_ERROR,
+			"%zu ends of holders and waits could not be written: the next mount writes those of processes, "
+			"open files and blocked calls; other locks stay until their lease ends or an administrator "
+			"removes them",
+			count);
+}
+
 void atlock_close(struct atlock *al)
 {
 	struct atlock_caller self;
@@ -315,6 +338,7 @@ void atlock_close(struct atlock *al)
 	background_stop(al);
 	if (background)
 		(void)atlock_run_refused(al);
+	manager_end(al);
 	park_finish_all(al, -ECANCELED, ATLOCK_CANCELLED);
 	if (!al->readonly && !al->repair) {
 		manager_self(al, &self);
@@ -356,6 +380,7 @@ int atlock_status(struct atlock *al, struct atlock_status *out)
 		.updates = stats.updates,
 		.commits = stats.commits,
 		.owners_swept = atomic_load_explicit(&al->owners_swept, memory_order_relaxed),
+		.ends = ends_count(al),
 	};
 	op_init(&op, al, NULL, NULL);
 	op.arg = out;

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "ends.h"
 #include "health.h"
 #include "hook.h"
 #include "memory.h"
@@ -22,6 +23,7 @@ struct sample {
 	uint64_t memory;
 	uint64_t health;
 	uint64_t owners_swept;
+	uint64_t ends;
 	uint64_t waiters[ATLOCK_PRIORITIES];
 	uint64_t oldest[ATLOCK_PRIORITIES]; /* ns that the one who waits longest has waited */
 	uint64_t event_lag;
@@ -118,6 +120,7 @@ static int sample_take(struct atlock *al, struct sample *sample)
 	sample->hook_dropped = sample->hook.dropped;
 	sample->hook_breaker = sample->hook.breaker;
 	sample->hook_opened = sample->hook.opened;
+	sample->ends = ends_count(al);
 	sample->owners_swept = atomic_load_explicit(&al->owners_swept, memory_order_relaxed);
 	return 0;
 }
@@ -264,6 +267,9 @@ static const struct {
 	{ "memory_resident_bytes", "gauge", "Memory of the daemon.", offsetof(struct sample, memory), false },
 	{ "owners_swept_total", "counter", "URLs below owners/ whose leftovers were set right.",
 	  offsetof(struct sample, owners_swept), false },
+	{ "unwritten_ends", "gauge",
+	  "Ends of holders or waits that the store could not write yet; what they end is held meanwhile.",
+	  offsetof(struct sample, ends), false },
 	{ "event_lag_seconds", "gauge", "Age of the first event that on_event has not been given.",
 	  offsetof(struct sample, event_lag), true },
 	{ "hook_waiting_events", "gauge", "Events that on_event has not been given.",

@@ -7,6 +7,7 @@
 #include "allow.h"
 #include "background.h"
 #include "config.h"
+#include "ends.h"
 #include "grant.h"
 #include "holder.h"
 #include "hook.h"
@@ -72,6 +73,7 @@ void op_init(struct op *op, struct atlock *al, const struct atlock_caller *calle
 	op->arg = NULL;
 	op->random = 0;
 	op->park = 0;
+	op->claimed = 0;
 	op->call = METRICS_NONE;
 	pile_init(&op->notices);
 	pile_init(&op->changes);
@@ -360,6 +362,8 @@ static int op_end(struct op *op, int rc)
 	} else if (op->decided) {
 		why_clear(op->why);
 	}
+	if (op->claimed != 0)
+		ends_settle(op, rc >= 0);
 	rc = op_explain(op, rc);
 	pile_free(&op->notices);
 	pile_free(&op->changes);

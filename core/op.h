@@ -43,9 +43,10 @@ struct op {
 	const struct atlock_caller *holder; /* whom a lock is taken for; NULL: the caller */
 	const struct atlock_request *request;
 	struct atlock_why *why;
-	void *arg;       /* the operation's own */
-	uint64_t random; /* drawn before the first run, so that runs agree */
-	uint64_t park;   /* number under which this call waits, or 0 */
+	void *arg;        /* the operation's own */
+	uint64_t random;  /* drawn before the first run, so that runs agree */
+	uint64_t park;    /* number under which this call waits, or 0 */
+	uint64_t claimed; /* grant that was to be given back, or 0: see ends_claim() */
 
 	/* op_run()'s and op_submit()'s. */
 	op_fn *fn;

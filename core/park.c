@@ -1,27 +1,16 @@
 #include "park.h"
 
-#include <bsd/string.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/queue.h>
 
+#include "background.h"
+#include "ends.h"
 #include "op.h"
 #include "why.h"
 
-/* There may be many thousands: keep it small. */
-struct parked {
-	SLIST_ENTRY(parked) link;
-	uint64_t number;
-	atlock_done_fn *done;
-	void *arg;
-	int64_t began; /* see metrics_now() */
-	uint16_t key_len;
-	char text[]; /* the lock's key, owner, NUL, who, NUL */
-};
-
-SLIST_HEAD(bucket, parked);
+SLIST_HEAD(bucket, atlock_end);
 
 #define PARK_LOAD 4 /* calls in a bucket, on average, before there are more buckets */
 
@@ -31,6 +20,8 @@ struct park {
 	struct bucket *buckets;
 	size_t cap; /* a power of two */
 	size_t count;
+	size_t leaving; /* of them */
+	uint64_t turn;  /* where the last one was found */
 	uint64_t last;
 };
 
@@ -72,7 +63,7 @@ static void park_grow(struct park *park)
 	size_t cap = park->cap * 2;
 	struct bucket *old = park->buckets;
 	struct bucket *buckets = calloc(cap, sizeof(*buckets));
-	struct parked *parked;
+	struct atlock_end *parked;
 	size_t i;
 
 	if (buckets == NULL)
@@ -81,8 +72,8 @@ static void park_grow(struct park *park)
 	park->cap = cap;
 	for (i = 0; i < cap / 2; i++) {
 		while ((parked = SLIST_FIRST(&old[i])) != NULL) {
-			SLIST_REMOVE_HEAD(&old[i], link);
-			SLIST_INSERT_HEAD(park_bucket(park, parked->number), parked, link);
+			SLIST_REMOVE_HEAD(&old[i], call.link);
+			SLIST_INSERT_HEAD(park_bucket(park, parked->call.number), parked, call.link);
 		}
 	}
 	free(old);
@@ -90,73 +81,58 @@ static void park_grow(struct park *park)
 
 uint64_t park_add(struct park *park, const struct atlock_request *req, atlock_done_fn *done, void *arg)
 {
-	size_t owner_len = strlen(req->caller->owner) + 1;
-	size_t who_len = strlen(req->caller->who) + 1;
-	struct parked *parked = malloc(sizeof(*parked) + req->name->len + owner_len + who_len);
+	struct atlock_end *parked = end_new(req->name, req->caller);
 	uint64_t number;
 
 	if (parked == NULL)
 		return 0;
-	parked->done = done;
-	parked->arg = arg;
-	parked->began = metrics_now();
-	parked->key_len = req->name->len;
-	memcpy(parked->text, req->name->key, req->name->len);
-	memcpy(parked->text + req->name->len, req->caller->owner, owner_len);
-	memcpy(parked->text + req->name->len + owner_len, req->caller->who, who_len);
+	parked->call.done = done;
+	parked->call.arg = arg;
+	parked->call.began = metrics_now();
 	pthread_mutex_lock(&park->mutex);
 	if (park->count >= park->cap * PARK_LOAD)
 		park_grow(park);
 	number = ++park->last;
-	parked->number = number;
-	SLIST_INSERT_HEAD(park_bucket(park, number), parked, link);
+	parked->call.number = number;
+	SLIST_INSERT_HEAD(park_bucket(park, number), parked, call.link);
 	park->count++;
 	pthread_mutex_unlock(&park->mutex);
 	return number;
 }
 
 /* Call with the mutex held. */
-static struct parked *park_lookup(struct park *park, uint64_t number)
+static struct atlock_end *park_lookup(struct park *park, uint64_t number)
 {
-	struct parked *parked;
+	struct atlock_end *parked;
 
-	SLIST_FOREACH(parked, park_bucket(park, number), link)
-		if (parked->number == number)
+	SLIST_FOREACH(parked, park_bucket(park, number), call.link)
+		if (parked->call.number == number)
 			break;
 	return parked;
 }
 
-static void parked_holder(const struct parked *parked, struct atlock_name *lock, struct atlock_caller *caller)
-{
-	const char *owner = parked->text + parked->key_len;
-
-	memset(caller, 0, sizeof(*caller));
-	name_from_key(lock, (struct slice){ parked->text, parked->key_len });
-	strlcpy(caller->owner, owner, sizeof(caller->owner));
-	strlcpy(caller->who, owner + strlen(owner) + 1, sizeof(caller->who));
-}
-
 int park_find(struct park *park, uint64_t number, struct atlock_name *lock, struct atlock_caller *caller)
 {
-	const struct parked *parked;
+	const struct atlock_end *parked;
 
 	pthread_mutex_lock(&park->mutex);
 	parked = park_lookup(park, number);
 	if (parked != NULL)
-		parked_holder(parked, lock, caller);
+		end_holder(parked, lock, caller);
 	pthread_mutex_unlock(&park->mutex);
 	return parked == NULL;
 }
 
-static struct parked *park_take(struct park *park, uint64_t number)
+static struct atlock_end *park_take(struct park *park, uint64_t number)
 {
-	struct parked *parked;
+	struct atlock_end *parked;
 
 	pthread_mutex_lock(&park->mutex);
 	parked = park_lookup(park, number);
 	if (parked != NULL) {
-		SLIST_REMOVE(park_bucket(park, number), parked, parked, link);
+		SLIST_REMOVE(park_bucket(park, number), parked, atlock_end, call.link);
 		park->count--;
+		park->leaving -= parked->leaving;
 	}
 	pthread_mutex_unlock(&park->mutex);
 	return parked;
@@ -164,7 +140,7 @@ static struct parked *park_take(struct park *park, uint64_t number)
 
 int park_remove(struct park *park, uint64_t number)
 {
-	struct parked *parked = park_take(park, number);
+	struct atlock_end *parked = park_take(park, number);
 
 	if (parked == NULL)
 		return 1;
@@ -174,11 +150,11 @@ int park_remove(struct park *park, uint64_t number)
 
 int park_cancel(struct park *park, uint64_t number)
 {
-	struct parked *parked = park_take(park, number);
+	struct atlock_end *parked = park_take(park, number);
 
 	if (parked == NULL)
 		return 1;
-	(void)metrics_count(park->metrics, METRICS_WAIT, parked->began, -ECANCELED, NULL);
+	(void)metrics_count(park->metrics, METRICS_WAIT, parked->call.began, -ECANCELED, NULL);
 	free(parked);
 	return 0;
 }
@@ -194,23 +170,17 @@ static const char *reason_text(enum atlock_code code)
 	}
 }
 
-/* Nobody is there for the lock any more; that it was given out before stays in the log. */
-static void park_give_back(struct atlock *al, const struct parked *parked, const struct notice *notice)
+/* Nobody is there for the lock any more; that it was given out before stays in the log. Frees `parked`. */
+static void park_give_back(struct atlock *al, struct atlock_end *parked, const struct notice *notice)
 {
-	struct atlock_caller caller;
-	struct atlock_name lock;
-
-	parked_holder(parked, &lock, &caller);
-	caller.uid = notice->uid;
-	caller.bound_start = notice->start;
-	(void)atlock_release(al,
-			     &(struct atlock_request){ .name = &lock, .caller = &caller, .token = notice->grant.token },
-			     NULL, NULL);
+	parked->grant.token = notice->grant.token;
+	parked->grant.version = notice->grant.version;
+	(void)ends_give_back(al, parked);
 }
 
 void park_finish(struct atlock *al, const struct notice *notice)
 {
-	struct parked *parked = park_take(al->park, notice->park);
+	struct atlock_end *parked = park_take(al->park, notice->park);
 	struct atlock_why why;
 
 	if (parked == NULL)
@@ -218,24 +188,72 @@ void park_finish(struct atlock *al, const struct notice *notice)
 	why_clear(&why);
 	if (notice->err < 0)
 		why_set(&why, notice->err, notice->code, "%s", reason_text(notice->code));
-	(void)metrics_count(&al->metrics, METRICS_WAIT, parked->began, notice->err, &why);
-	if (!parked->done(parked->arg, notice->err, notice->err == 0 ? &notice->grant : NULL, &why) && notice->err == 0)
+	(void)metrics_count(&al->metrics, METRICS_WAIT, parked->call.began, notice->err, &why);
+	if (!parked->call.done(parked->call.arg, notice->err, notice->err == 0 ? &notice->grant : NULL, &why) &&
+	    notice->err == 0)
 		park_give_back(al, parked, notice);
-	free(parked);
+	else
+		free(parked);
+}
+
+/* --- Calls that could not be cancelled --- */
+
+void park_leave(struct atlock *al, uint64_t number)
+{
+	struct park *park = al->park;
+	struct atlock_end *parked;
+
+	pthread_mutex_lock(&park->mutex);
+	parked = park_lookup(park, number);
+	if (parked != NULL && !parked->leaving) {
+		parked->leaving = true;
+		park->leaving++;
+	}
+	pthread_mutex_unlock(&park->mutex);
+	if (parked != NULL)
+		background_ends(al);
+}
+
+int park_next_leaving(struct park *park, uint64_t *number)
+{
+	struct atlock_end *parked = NULL;
+	size_t i;
+
+	pthread_mutex_lock(&park->mutex);
+	for (i = 0; i < park->cap && park->leaving > 0 && parked == NULL; i++) {
+		park->turn++;
+		SLIST_FOREACH(parked, park_bucket(park, park->turn), call.link)
+			if (parked->leaving)
+				break;
+	}
+	if (parked != NULL)
+		*number = parked->call.number;
+	pthread_mutex_unlock(&park->mutex);
+	return parked == NULL;
+}
+
+size_t park_leaving(struct park *park)
+{
+	size_t leaving;
+
+	pthread_mutex_lock(&park->mutex);
+	leaving = park->leaving;
+	pthread_mutex_unlock(&park->mutex);
+	return leaving;
 }
 
 void park_finish_all(struct atlock *al, int err, enum atlock_code code)
 {
 	struct notice notice = { .err = err, .code = code };
 	struct park *park = al->park;
-	struct parked *parked;
+	struct atlock_end *parked;
 	size_t i;
 
 	for (;;) {
 		pthread_mutex_lock(&park->mutex);
 		for (i = 0, parked = NULL; i < park->cap && parked == NULL; i++)
 			parked = SLIST_FIRST(&park->buckets[i]);
-		notice.park = parked != NULL ? parked->number : 0;
+		notice.park = parked != NULL ? parked->call.number : 0;
 		pthread_mutex_unlock(&park->mutex);
 		if (notice.park == 0)
 			return;

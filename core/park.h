@@ -28,6 +28,19 @@ int park_find(struct park *park, uint64_t number, struct atlock_name *lock, stru
 int park_remove(struct park *park, uint64_t number);
 int park_cancel(struct park *park, uint64_t number);
 
+/*
+ * Takes the call's ticket out of its queue: 0, or 1 if it has been or is being answered, or a negative errno. (ticket.c) The call
+ * itself stays: finish or cancel it then.
+ */
+int park_unqueue(struct atlock *al, uint64_t number);
+
+/* A call whose caller has gone and whose ticket could not be taken out: that is tried again, and it is answered then. */
+void park_leave(struct atlock *al, uint64_t number);
+
+/* One of those, each in its turn: 0, or 1 if there is none. How many there are. */
+int park_next_leaving(struct park *park, uint64_t *number);
+size_t park_leaving(struct park *park);
+
 /* Answers a call, unless it is gone, and releases what it does not take. Runs its callback with no lock held. */
 void park_finish(struct atlock *al, const struct notice *notice);
 

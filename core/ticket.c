@@ -137,24 +137,29 @@ static int unpark_in_txn(struct op *op)
 	return rc;
 }
 
-int atlock_wait_cancel(struct atlock *al, uint64_t wait)
+int park_unqueue(struct atlock *al, uint64_t number)
 {
 	struct atlock_caller caller;
 	struct atlock_name name;
-	struct place place = { .number = wait };
+	struct place place = { .number = number };
 	struct op op;
-	int rc;
 
-	if (al == NULL)
-		return -EINVAL;
-	if (park_find(al->park, wait, &name, &caller) == 1)
+	if (park_find(al->park, number, &name, &caller) == 1)
 		return 1;
 	place.lock = name_slice(&name);
 	place.owner = caller.owner;
 	place.who = caller.who;
 	op_init(&op, al, NULL, NULL);
 	op.arg = &place;
-	rc = op_run(&op, unpark_in_txn);
+	return op_run(&op, unpark_in_txn);
+}
+
+int atlock_wait_cancel(struct atlock *al, uint64_t wait)
+{
+	int rc = al == NULL ? -EINVAL : park_unqueue(al, wait);
+
+	if (rc < 0 && al != NULL)
+		park_leave(al, wait);
 	return rc == 0 ? park_cancel(al->park, wait) : rc;
 }
 

@@ -3,6 +3,7 @@
 #include <bsd/sys/queue.h>
 #include <errno.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <unistd.h>
@@ -12,19 +13,23 @@
 #define BUCKETS 1024
 
 struct watched {
-	LIST_ENTRY(watched) link;
+	LIST_ENTRY(watched) link;       /* of its bucket, while it is watched */
+	TAILQ_ENTRY(watched) left_link; /* while it is left */
 	pid_t pid;
 	uint64_t start;
-	int pidfd;
+	int pidfd; /* -1 while it is left */
 };
 
 LIST_HEAD(watched_list, watched);
+TAILQ_HEAD(left_list, watched);
 
 struct watch {
 	int epoll;
 	pthread_mutex_t mutex;
 	struct watched_list
 		buckets[BUCKETS]; /* mutex; no event is taken without it either, so none outlives its entry */
+	struct left_list left;    /* mutex, as the next */
+	size_t left_count;
 };
 
 int watch_new(struct watch **out)
@@ -43,18 +48,38 @@ int watch_new(struct watch **out)
 	pthread_mutex_init(&watch->mutex, NULL);
 	for (size_t i = 0; i < BUCKETS; i++)
 		LIST_INIT(&watch->buckets[i]);
+	TAILQ_INIT(&watch->left);
 	*out = watch;
 	return 0;
 }
 
-/* Caller holds the mutex. */
-static void entry_drop(struct watch *watch, struct watched *entry)
+/* Takes it out of its bucket. Caller holds the mutex. */
+static void entry_remove(struct watch *watch, struct watched *entry)
 {
 	LIST_REMOVE(entry, link);
 	/* Closing alone would not do it if a child that was forked meanwhile still has the descriptor. */
 	epoll_ctl(watch->epoll, EPOLL_CTL_DEL, entry->pidfd, NULL);
 	close(entry->pidfd);
+	entry->pidfd = -1;
+}
+
+static void entry_drop(struct watch *watch, struct watched *entry)
+{
+	entry_remove(watch, entry);
 	free(entry);
+}
+
+/* Caller holds the mutex. */
+static void entry_leave(struct watch *watch, struct watched *entry)
+{
+	TAILQ_INSERT_TAIL(&watch->left, entry, left_link);
+	watch->left_count++;
+}
+
+static void entry_unleave(struct watch *watch, struct watched *entry)
+{
+	TAILQ_REMOVE(&watch->left, entry, left_link);
+	watch->left_count--;
 }
 
 void watch_free(struct watch *watch)
@@ -67,6 +92,12 @@ void watch_free(struct watch *watch)
 
 		LIST_FOREACH_SAFE(entry, &watch->buckets[i], link, next)
 			entry_drop(watch, entry);
+	}
+	while (!TAILQ_EMPTY(&watch->left)) {
+		struct watched *entry = TAILQ_FIRST(&watch->left);
+
+		entry_unleave(watch, entry);
+		free(entry);
 	}
 	close(watch->epoll);
 	pthread_mutex_destroy(&watch->mutex);
@@ -90,43 +121,68 @@ static struct watched *entry_find(struct watch *watch, pid_t pid, uint64_t start
 }
 
 /* Caller holds the mutex. */
-static int entry_make(struct watch *watch, pid_t pid, uint64_t start)
+static int entry_watch(struct watch *watch, struct watched *entry)
 {
-	struct epoll_event event = { .events = EPOLLIN };
+	struct epoll_event event = { .events = EPOLLIN, .data.ptr = entry };
+	int pidfd = process_pidfd(entry->pid, entry->start);
+	int err;
+
+	if (pidfd < 0)
+		return pidfd;
+	if (epoll_ctl(watch->epoll, EPOLL_CTL_ADD, pidfd, &event) < 0) {
+		err = -errno;
+		close(pidfd);
+		return err;
+	}
+	entry->pidfd = pidfd;
+	return 0;
+}
+
+/* Enters it as watched, or left. Caller holds the mutex. */
+static void entry_enter(struct watch *watch, struct watched *entry, bool left)
+{
+	if (left)
+		entry_leave(watch, entry);
+	else
+		LIST_INSERT_HEAD(bucket_of(watch, entry->pid), entry, link);
+}
+
+/* With `bound` one that cannot be watched is left. Caller holds the mutex. */
+static int entry_make(struct watch *watch, pid_t pid, uint64_t start, bool bound)
+{
 	struct watched *entry = calloc(1, sizeof(*entry));
 	int err;
 
 	if (entry == NULL)
 		return -ENOMEM;
-	entry->pid = pid;
-	entry->start = start;
-	entry->pidfd = process_pidfd(pid, start);
-	if (entry->pidfd < 0) {
-		err = entry->pidfd;
-		goto fail;
-	}
-	event.data.ptr = entry;
-	if (epoll_ctl(watch->epoll, EPOLL_CTL_ADD, entry->pidfd, &event) < 0) {
-		err = -errno;
-		close(entry->pidfd);
-		goto fail;
-	}
-	LIST_INSERT_HEAD(bucket_of(watch, pid), entry, link);
-	return 0;
-fail:
-	free(entry);
+	*entry = (struct watched){ .pid = pid, .start = start, .pidfd = -1 };
+	err = entry_watch(watch, entry);
+	if (err < 0 && !bound)
+		free(entry);
+	else
+		entry_enter(watch, entry, err < 0);
 	return err;
 }
 
-int watch_add(struct watch *watch, pid_t pid, uint64_t start)
+static int entry_add(struct watch *watch, pid_t pid, uint64_t start, bool bound)
 {
 	int err = 0;
 
 	pthread_mutex_lock(&watch->mutex);
 	if (entry_find(watch, pid, start) == NULL)
-		err = entry_make(watch, pid, start);
+		err = entry_make(watch, pid, start, bound);
 	pthread_mutex_unlock(&watch->mutex);
 	return err;
+}
+
+int watch_add(struct watch *watch, pid_t pid, uint64_t start)
+{
+	return entry_add(watch, pid, start, false);
+}
+
+int watch_bind(struct watch *watch, pid_t pid, uint64_t start)
+{
+	return entry_add(watch, pid, start, true);
 }
 
 int watch_remove(struct watch *watch, pid_t pid, uint64_t start)
@@ -160,9 +216,55 @@ int watch_reap(struct watch *watch, pid_t *pid, uint64_t *start)
 
 		*pid = entry->pid;
 		*start = entry->start;
-		entry_drop(watch, entry);
+		entry_remove(watch, entry);
+		entry_leave(watch, entry);
 		outcome = 0;
 	}
 	pthread_mutex_unlock(&watch->mutex);
 	return outcome;
+}
+
+int watch_left(struct watch *watch, pid_t *pid, uint64_t *start)
+{
+	struct watched *entry;
+	size_t turns;
+	int err = 0;
+
+	pthread_mutex_lock(&watch->mutex);
+	for (turns = watch->left_count; turns > 0 && err != -ESRCH; turns--) {
+		entry = TAILQ_FIRST(&watch->left);
+		entry_unleave(watch, entry);
+		err = entry_watch(watch, entry);
+		entry_enter(watch, entry, err < 0);
+		*pid = entry->pid;
+		*start = entry->start;
+	}
+	pthread_mutex_unlock(&watch->mutex);
+	return err != -ESRCH;
+}
+
+/* Searched from the end, where watch_reap() and watch_left() put what they give. */
+void watch_forget(struct watch *watch, pid_t pid, uint64_t start)
+{
+	struct watched *entry;
+
+	pthread_mutex_lock(&watch->mutex);
+	TAILQ_FOREACH_REVERSE(entry, &watch->left, left_list, left_link)
+		if (entry->pid == pid && entry->start == start)
+			break;
+	if (entry != NULL) {
+		entry_unleave(watch, entry);
+		free(entry);
+	}
+	pthread_mutex_unlock(&watch->mutex);
+}
+
+size_t watch_left_count(struct watch *watch)
+{
+	size_t count;
+
+	pthread_mutex_lock(&watch->mutex);
+	count = watch->left_count;
+	pthread_mutex_unlock(&watch->mutex);
+	return count;
 }

@@ -5,6 +5,7 @@
  *	watch_add(watch, pid, start);
  *	poll or epoll on watch_fd(watch), then until it returns 1:
  *	watch_reap(watch, &pid, &start);
+ *	watch_forget(watch, pid, start);	or later: watch_left() gives it again
  *	watch_free(watch);
  *
  * Each watched process costs a descriptor: raise RLIMIT_NOFILE where thousands are expected. All calls but watch_free()
@@ -35,7 +36,25 @@ int watch_remove(struct watch *watch, pid_t pid, uint64_t start);
 /* Readable as long as a watched process is gone and not reaped. Belongs to the set; only poll it. */
 int watch_fd(const struct watch *watch);
 
-/* Takes out one that is gone: 0, or 1 if there is none. */
+/*
+ * One that is gone: 0, or 1 if there is none. It stays in the set as one that is left, until watch_forget(): what ends with it
+ * may have to be tried again.
+ */
 int watch_reap(struct watch *watch, pid_t *pid, uint64_t *start);
+
+/* watch_add() for something that is written already. One that is gone (-ESRCH) or cannot be watched now is left. */
+int watch_bind(struct watch *watch, pid_t pid, uint64_t start);
+
+/*
+ * The next that is left and gone, each in its turn: 0, or 1 if there is none. One that lives is watched from now on if it can
+ * be, and passed over.
+ */
+int watch_left(struct watch *watch, pid_t *pid, uint64_t *start);
+
+/* What ended with it has been dealt with. */
+void watch_forget(struct watch *watch, pid_t pid, uint64_t start);
+
+/* How many are left. */
+size_t watch_left_count(struct watch *watch);
 
 #endif

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "listing.h"
+#include "lock.h"
 
 struct handles {
 	pthread_mutex_t mutex;
@@ -36,7 +37,7 @@ static void content_free(struct content *content)
 static void handle_free(struct handle *handle)
 {
 	content_free(atomic_load(&handle->content));
-	free(atomic_load(&handle->flocked));
+	lock_flock_free(atomic_load(&handle->flocked));
 	free(handle);
 }
 

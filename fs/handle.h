@@ -33,7 +33,7 @@ struct handle {
 	gid_t gid;
 	_Atomic uint64_t token;            /* the lock's when it was opened; 0: it was free */
 	_Atomic(struct content *) content; /* NULL: nobody needed it yet */
-	_Atomic(struct flocked *) flocked; /* lock_flock.c's, once flock(2) was called; freed with free() */
+	_Atomic(struct flocked *) flocked; /* lock_flock.c's, once flock(2) was called */
 };
 
 struct content {

@@ -4,6 +4,8 @@
 
 #include "kind.h"
 
+struct flocked;
+
 /*
  * Finds a held lock by name; -ENOENT if it is free, or if the name says "@who" and that is not who holds it. An access by
  * its own "@" name takes up a lock that was granted to a waiting ticket.
@@ -47,6 +49,7 @@ void lock_flock_flush(struct call *call, struct handle *handle);
 /* Its RELEASE was read, and is yet to be processed. */
 void lock_flock_closed(struct handle *handle);
 void lock_flock_end(struct call *call, struct node *node, struct handle *handle);
+void lock_flock_free(struct flocked *flocked);
 
 /* lock_xattr.c */
 int lock_xattr_list(struct call *call, struct node *node, FILE *names);

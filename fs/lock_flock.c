@@ -19,7 +19,8 @@
 /* The holder that a handle is: whoever first called flock(2) on it, under a number instead of a who. Thousands may wait. */
 struct flocked {
 	struct ending ending;
-	_Atomic uint64_t token; /* of its grant while it holds the lock; else 0 */
+	_Atomic uint64_t token;           /* of its grant while it holds the lock; else 0 */
+	_Atomic(struct atlock_end *) end; /* of that grant, so that closing needs no memory */
 	uint64_t number;
 	uid_t uid;
 	gid_t gid;
@@ -86,18 +87,44 @@ static int flock_holder(struct call *call, struct handle *handle, struct atlock_
 	return 0;
 }
 
+void lock_flock_free(struct flocked *flocked)
+{
+	if (flocked != NULL)
+		atlock_end_free(flocked->end);
+	free(flocked);
+}
+
+static void flocked_set(struct flocked *flocked, uint64_t token, struct atlock_end *end)
+{
+	flocked->token = token;
+	atlock_end_free(atomic_exchange(&flocked->end, end));
+}
+
 static int flock_granted(struct call *call, struct node *node, struct handle *handle, size_t size,
 			 const struct atlock_grant *grant)
 {
 	struct flocked *flocked = handle->flocked;
-	int err;
+	struct atlock_end *end = NULL;
+	struct atlock_caller holder;
+	struct atlock_name name;
+	int err = lock_name(call, node, &name);
 
-	(void)node, (void)size;
-	flocked->token = grant->token;
+	(void)size;
+	if (err == 0) {
+		flocked_holder(call->fs, flocked, &holder);
+		end = atlock_end_new(&name, &holder, grant);
+		err = end == NULL ? -ENOMEM : 0;
+	}
+	if (err < 0) {
+		call_fail(call, err);
+		return err;
+	}
+	flocked_set(flocked, grant->token, end);
 	endings_add(call->fs->endings, &flocked->ending, grant->token);
 	err = fuse_reply_err(call->req, 0);
-	if (err != 0) {
-		flocked->token = 0;
+	/* What it had before it keeps. */
+	if (err != 0 && !grant->again) {
+		flocked_set(flocked, 0, NULL);
 		endings_end(call->fs->endings, &flocked->ending);
 	}
 	return err;
@@ -151,14 +178,16 @@ static int flock_lock(struct call *call, struct node *node, struct handle *handl
 	return park_wait(call, &req, node, handle, 0, flock_granted);
 }
 
+/* If the store fails the lock stays held, and the caller is told: he may try again, or close the file. */
 static int flock_unlock(struct call *call, struct node *node, struct handle *handle)
 {
 	struct flocked *flocked = handle->flocked;
+	uint64_t token = flocked != NULL ? flocked->token : 0;
 	struct atlock_caller holder;
 	struct atlock_name name;
 	int err;
 
-	if (flocked == NULL || atomic_exchange(&flocked->token, 0) == 0)
+	if (token == 0)
 		return 0;
 	err = lock_name(call, node, &name);
 	if (err < 0)
@@ -166,24 +195,18 @@ static int flock_unlock(struct call *call, struct node *node, struct handle *han
 	flocked_holder(call->fs, flocked, &holder);
 	name.who[0] = '\0';
 	err = atlock_release(call->al, &(struct atlock_request){ .name = &name, .caller = &holder }, NULL, &call->why);
-	return err == -EPERM || err == -EACCES || err == 1 ? 0 : err;
-}
-
-static int flock_end(struct call *call, struct node *node, struct handle *handle)
-{
-	struct flocked *flocked = handle->flocked;
-	int err = flock_unlock(call, node, handle);
-
-	if (flocked != NULL)
-		endings_end(call->fs->endings, &flocked->ending);
-	return err;
+	if (err < 0 && err != -EPERM && err != -EACCES)
+		return err;
+	(void)atomic_compare_exchange_strong(&flocked->token, &token, 0);
+	endings_end(call->fs->endings, &flocked->ending);
+	return 0;
 }
 
 int lock_flock(struct call *call, struct node *node, struct handle *handle, int op)
 {
 	switch (op & ~LOCK_NB) {
 	case LOCK_EX: return flock_lock(call, node, handle, (op & LOCK_NB) == 0);
-	case LOCK_UN: return flock_end(call, node, handle);
+	case LOCK_UN: return flock_unlock(call, node, handle);
 	default:
 		return call_refuse(call, -EOPNOTSUPP, ATLOCK_INVALID_REQUEST,
 				   "locks are exclusive: LOCK_SH (flock -s) is not supported, use LOCK_EX");
@@ -206,7 +229,15 @@ void lock_flock_closed(struct handle *handle)
 		endings_begin(handle->fs->endings, &flocked->ending);
 }
 
+/* The last descriptor is closed, so no other call has the handle. */
 void lock_flock_end(struct call *call, struct node *node, struct handle *handle)
 {
-	(void)flock_end(call, node, handle);
+	struct flocked *flocked = handle->flocked;
+
+	(void)node;
+	if (flocked == NULL)
+		return;
+	if (flocked->token != 0)
+		(void)atlock_end_write(call->al, atomic_exchange(&flocked->end, NULL));
+	endings_end(call->fs->endings, &flocked->ending);
 }

@@ -195,7 +195,7 @@ static bool park_done(void *arg, int err, const struct atlock_grant *grant, cons
 
 /*
  * Leaves the queue and answers. If the manager cannot take the wait back (its store failed), the caller is let go all the
- * same and the lock is given back when it comes. Returns how many users the park has lost: 1, the manager, or 0.
+ * same; the manager tells when it has, or the lock comes first and is given back. Returns how many users the park has lost: 1, the manager, or 0.
  */
 static uint8_t park_cancel(struct park *park, uint64_t wait, int err)
 {
@@ -254,7 +254,6 @@ static uint8_t park_begun(struct parks *parks, struct park *park, uint64_t wait)
 int park_granted(struct call *call, const struct atlock_request *req, const struct atlock_grant *grant,
 		 struct node *node, struct handle *handle, size_t size, park_answer_fn *answer)
 {
-	struct atlock_request back = { .name = req->name, .caller = req->caller, .token = grant->token };
 	bool gone = fuse_req_interrupted(call->req);
 
 	if (!gone && answer(call, node, handle, size, grant) == 0) {
@@ -262,7 +261,7 @@ int park_granted(struct call *call, const struct atlock_request *req, const stru
 		return CALL_PARKED;
 	}
 	if (!grant->again && !park_was_taken(call->fs->parks, grant->token))
-		atlock_release(call->al, &back, NULL, &call->why);
+		(void)atlock_disown(call->al, req, grant);
 	return gone ? -EINTR : CALL_PARKED;
 }
 

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/epoll.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -62,6 +63,62 @@ static void killed_process_is_reaped_once(void **state)
 	assert_int_equal(watch_reap(watch, &pid, &start_out), 1);
 	assert_int_equal(is_ready(watch_fd(watch), 0), 0);
 	assert_int_equal(watch_remove(watch, child.pid, start), 1);
+	child_wait(&child);
+}
+
+/* What ends with it may have to be tried again. */
+static void reaped_process_is_left_until_it_is_forgotten(void **state)
+{
+	struct watch *watch = *state;
+	struct child child = child_start(NULL, NULL);
+	uint64_t start = start_of(child.pid);
+	uint64_t start_out;
+	pid_t pid;
+
+	assert_int_equal(watch_add(watch, child.pid, start), 0);
+	assert_int_equal(watch_left(watch, &pid, &start_out), 1);
+	child_kill(&child);
+	assert_int_equal(is_ready(watch_fd(watch), -1), 1);
+	assert_int_equal(watch_reap(watch, &pid, &start_out), 0);
+	assert_int_equal(watch_left_count(watch), 1);
+	for (int i = 0; i < 2; i++) {
+		pid = 0;
+		assert_int_equal(watch_left(watch, &pid, &start_out), 0);
+		assert_int_equal(pid, child.pid);
+		assert_true(start_out == start);
+	}
+	watch_forget(watch, pid, start);
+	assert_int_equal(watch_left_count(watch), 0);
+	assert_int_equal(watch_left(watch, &pid, &start_out), 1);
+	assert_int_equal(watch_bind(watch, pid, start), -ESRCH);
+	assert_int_equal(watch_left_count(watch), 1);
+	child_wait(&child);
+}
+
+/* The limit of open files is reached: it is watched as soon as there is a descriptor, and not taken for gone meanwhile. */
+static void process_that_cannot_be_watched_now_is_later(void **state)
+{
+	struct watch *watch = *state;
+	struct child child = child_start(NULL, NULL);
+	uint64_t start = start_of(child.pid);
+	struct rlimit limit;
+	struct rlimit none;
+	uint64_t start_out;
+	pid_t pid;
+
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	none = (struct rlimit){ .rlim_cur = 3, .rlim_max = limit.rlim_max };
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	assert_int_equal(watch_bind(watch, child.pid, start), -EMFILE);
+	assert_int_equal(watch_left(watch, &pid, &start_out), 1);
+	assert_int_equal(watch_left_count(watch), 1);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	assert_int_equal(watch_left(watch, &pid, &start_out), 1);
+	assert_int_equal(watch_left_count(watch), 0);
+	child_kill(&child);
+	assert_int_equal(is_ready(watch_fd(watch), -1), 1);
+	assert_int_equal(watch_reap(watch, &pid, &start_out), 0);
+	assert_int_equal(pid, child.pid);
 	child_wait(&child);
 }
 
@@ -206,6 +263,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(killed_process_is_reaped_once, setup, teardown),
+		cmocka_unit_test_setup_teardown(reaped_process_is_left_until_it_is_forgotten, setup, teardown),
+		cmocka_unit_test_setup_teardown(process_that_cannot_be_watched_now_is_later, setup, teardown),
 		cmocka_unit_test_setup_teardown(gone_or_recycled_process_is_not_watched, setup, teardown),
 		cmocka_unit_test_setup_teardown(removed_process_is_not_reaped, setup, teardown),
 		cmocka_unit_test_setup_teardown(removed_while_gone_is_forgotten, setup, teardown),
