@@ -153,30 +153,40 @@ int lock_refuse_stale(struct call *call, const struct node *node)
 			   "%s: this open file belongs to a lock that has ended; open it again", node->component);
 }
 
-/* A handle of a lock that is gone is stale; one that was made while the lock was free reads as empty until it is held. */
+/*
+ * Whether an open file may show the lock as it is now: 0; 1 if it shows nothing; a negative errno. One of a lock that is gone is
+ * stale. One that was made while the lock was free has been let to nobody's text yet, so each holder's mode and directory decide
+ * anew, as they would for a new open.
+ */
+static int lock_may_show(struct call *call, struct node *node, const struct handle *handle,
+			 const struct atlock_view *view, int found)
+{
+	uint64_t token = handle->token;
+
+	if (token != 0 && (found == 1 || view->token != token))
+		return lock_refuse_stale(call, node);
+	return found == 1 || token != 0 ? found : lock_may(call, node, view, R_OK);
+}
+
 static int lock_text(struct call *call, struct node *node, struct handle *handle, char **text, size_t *len)
 {
 	struct atlock_view view = { 0 };
 	struct atlock_name name;
 	int err = lock_name(call, node, &name);
 
+	*len = 0;
 	if (err == 0)
 		err = atlock_get(call->al, &name, &view);
-	if (err < 0)
-		return err;
-	if (handle->token != 0 && (err == 1 || view.token != handle->token)) {
-		atlock_view_clear(&view);
-		return lock_refuse_stale(call, node);
-	}
-	*len = 0;
-	if (err == 1) {
-		*text = strdup("");
-	} else {
+	if (err >= 0)
+		err = lock_may_show(call, node, handle, &view, err);
+	if (err == 0)
 		err = atlock_view_check(&view, &call->why);
-		*text = err < 0 ? NULL : caller_text(call, &view, len);
-		atlock_view_clear(&view);
-	}
-	return *text != NULL ? 0 : err < 0 ? err : -ENOMEM;
+	if (err == 0)
+		*text = caller_text(call, &view, len);
+	else if (err == 1)
+		*text = strdup("");
+	atlock_view_clear(&view);
+	return err < 0 ? err : *text == NULL ? -ENOMEM : 0;
 }
 
 const struct kind kind_lock = {

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "caller.h"
 #include "handle.h"
 #include "lock.h"
 #include "ops.h"
@@ -110,6 +111,7 @@ void op_open(fuse_req_t req, fuse_ino_t id, struct fuse_file_info *fi)
 static void read_text(struct call *call, struct node *node, struct handle *handle, size_t size, size_t off)
 {
 	struct content *content = handle_lock(handle);
+	struct fuse_ctx opener;
 	char *text = NULL;
 	size_t len = 0;
 	int err = 0;
@@ -118,6 +120,7 @@ static void read_text(struct call *call, struct node *node, struct handle *handl
 		call_fail(call, -ENOMEM);
 		return;
 	}
+	caller_act_for(call, handle, &opener);
 	if (off == 0 || content->text == NULL) {
 		err = node->kind->text(call, node, handle, &text, &len);
 		if (err == 0) {

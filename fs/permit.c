@@ -25,6 +25,9 @@ bool permit_group(struct call *call, gid_t gid)
 		found = found || call->groups[i] == gid;
 	if (call->groups != NULL)
 		return found;
+	/* The groups would be those of the process that asks; see caller_act_for(). */
+	if (call->ctx != fuse_req_ctx(call->req))
+		return false;
 	n = fuse_req_getgroups(call->req, 0, NULL);
 	if (n <= 0)
 		return false;

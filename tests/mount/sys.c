@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <sys/xattr.h>
@@ -107,6 +108,23 @@ static int do_close(char **a)
 	return close(fd);
 }
 
+/* fd NUMBER: goes on with a file that was open already. */
+static int do_fd(char **a)
+{
+	fd = (int)number(a[0]);
+	return 0;
+}
+
+/* exec PROGRAM [ARG]...: becomes a program that has the file as its stdin. */
+static int do_exec(char **a)
+{
+	char *args[ARGS_MAX + 1] = { 0 };
+
+	for (int i = 0; i < ARGS_MAX && a[i][0] != '\0'; i++)
+		args[i] = a[i];
+	return dup2(fd, STDIN_FILENO) < 0 ? -1 : execvp(a[0], args);
+}
+
 /* The file stays open under its old number too. */
 static int do_dup(char **a)
 {
@@ -180,6 +198,81 @@ static int do_read(char **a)
 	if (n > 0)
 		fwrite(data, 1, (size_t)n, stdout);
 	return n < 0 ? -1 : fflush(stdout);
+}
+
+/* The next all read to the end of the file, to stdout: from here, or from the start where the call takes an offset. */
+static int do_readall(char **a)
+{
+	static char data[1 << 16];
+	ssize_t n;
+
+	(void)a;
+	while ((n = read(fd, data, sizeof(data))) > 0)
+		fwrite(data, 1, (size_t)n, stdout);
+	return n < 0 ? -1 : fflush(stdout);
+}
+
+/* pread [MAX]: so many bytes at a time. */
+static int do_pread(char **a)
+{
+	static char data[1 << 16];
+	size_t max = a[0][0] == '\0' ? sizeof(data) : (size_t)number(a[0]);
+	off_t at = 0;
+	ssize_t n;
+
+	for (; (n = pread(fd, data, max, at)) > 0; at += n)
+		fwrite(data, 1, (size_t)n, stdout);
+	return n < 0 ? -1 : fflush(stdout);
+}
+
+/* As long as fstat(2) says; past the end it would be SIGBUS. */
+static int do_mapread(char **a)
+{
+	const char *map;
+	struct stat st;
+
+	(void)a;
+	if (fstat(fd, &st) != 0)
+		return -1;
+	if (st.st_size == 0)
+		return 0;
+	map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (map == MAP_FAILED)
+		return -1;
+	fwrite(map, 1, (size_t)st.st_size, stdout);
+	return fflush(stdout);
+}
+
+static int do_sendfile(char **a)
+{
+	ssize_t n;
+
+	(void)a;
+	while ((n = sendfile(STDOUT_FILENO, fd, NULL, 1 << 24)) > 0)
+		continue;
+	return n < 0 ? -1 : 0;
+}
+
+/* Stdout must be a pipe. */
+static int do_splice(char **a)
+{
+	ssize_t n;
+
+	(void)a;
+	while ((n = splice(fd, NULL, STDOUT_FILENO, NULL, 1 << 16, 0)) > 0)
+		continue;
+	return n < 0 ? -1 : 0;
+}
+
+/* Stdout must be a file, of the same mount. */
+static int do_copyrange(char **a)
+{
+	ssize_t n;
+
+	(void)a;
+	while ((n = copy_file_range(fd, NULL, STDOUT_FILENO, NULL, 1 << 24, 0)) > 0)
+		continue;
+	return n < 0 ? -1 : 0;
 }
 
 static int do_lseek(char **a)
@@ -418,19 +511,53 @@ static const struct step {
 	int (*run)(char **args);
 	int least; /* arguments */
 } steps[] = {
-	{ "open", do_open, 2 },           { "close", do_close, 0 },         { "dup", do_dup, 0 },
-	{ "flock", do_flock, 1 },         { "fcntl", do_fcntl, 1 },         { "write", do_write, 1 },
-	{ "writefile", do_writefile, 1 }, { "pwrite", do_pwrite, 2 },       { "read", do_read, 0 },
-	{ "lseek", do_lseek, 1 },         { "ftruncate", do_ftruncate, 1 }, { "truncate", do_truncate, 2 },
-	{ "fallocate", do_fallocate, 1 }, { "mmap", do_mmap, 0 },           { "fsync", do_fsync, 0 },
-	{ "fchmod", do_fchmod, 1 },       { "fchown", do_fchown, 2 },       { "size", do_size, 0 },
-	{ "utimens", do_utimens, 3 },     { "futimens", do_futimens, 2 },   { "unlink", do_unlink, 1 },
-	{ "cycle", do_cycle, 2 },         { "mkdir", do_mkdir, 1 },         { "rmdir", do_rmdir, 1 },
-	{ "rename", do_rename, 2 },       { "link", do_link, 2 },           { "symlink", do_symlink, 2 },
-	{ "mknod", do_mknod, 1 },         { "stat", do_stat, 1 },           { "access", do_access, 1 },
-	{ "setxattr", do_setxattr, 3 },   { "getxattr", do_getxattr, 2 },   { "removexattr", do_removexattr, 2 },
-	{ "poll", do_poll, 0 },           { "mark", do_mark, 1 },           { "await", do_await, 1 },
-	{ "pause", do_pause, 0 },         { "fork", do_fork, 0 },           { "leave", do_leave, 0 },
+	{ "open", do_open, 2 },
+	{ "close", do_close, 0 },
+	{ "dup", do_dup, 0 },
+	{ "flock", do_flock, 1 },
+	{ "fcntl", do_fcntl, 1 },
+	{ "write", do_write, 1 },
+	{ "writefile", do_writefile, 1 },
+	{ "pwrite", do_pwrite, 2 },
+	{ "read", do_read, 0 },
+	{ "lseek", do_lseek, 1 },
+	{ "ftruncate", do_ftruncate, 1 },
+	{ "truncate", do_truncate, 2 },
+	{ "fallocate", do_fallocate, 1 },
+	{ "mmap", do_mmap, 0 },
+	{ "fsync", do_fsync, 0 },
+	{ "fchmod", do_fchmod, 1 },
+	{ "fchown", do_fchown, 2 },
+	{ "size", do_size, 0 },
+	{ "utimens", do_utimens, 3 },
+	{ "futimens", do_futimens, 2 },
+	{ "unlink", do_unlink, 1 },
+	{ "cycle", do_cycle, 2 },
+	{ "mkdir", do_mkdir, 1 },
+	{ "rmdir", do_rmdir, 1 },
+	{ "rename", do_rename, 2 },
+	{ "link", do_link, 2 },
+	{ "symlink", do_symlink, 2 },
+	{ "mknod", do_mknod, 1 },
+	{ "stat", do_stat, 1 },
+	{ "access", do_access, 1 },
+	{ "setxattr", do_setxattr, 3 },
+	{ "getxattr", do_getxattr, 2 },
+	{ "removexattr", do_removexattr, 2 },
+	{ "poll", do_poll, 0 },
+	{ "mark", do_mark, 1 },
+	{ "await", do_await, 1 },
+	{ "pause", do_pause, 0 },
+	{ "fork", do_fork, 0 },
+	{ "leave", do_leave, 0 },
+	{ "fd", do_fd, 1 },
+	{ "exec", do_exec, 1 },
+	{ "readall", do_readall, 0 },
+	{ "pread", do_pread, 0 },
+	{ "mapread", do_mapread, 0 },
+	{ "sendfile", do_sendfile, 0 },
+	{ "splice", do_splice, 0 },
+	{ "copyrange", do_copyrange, 0 },
 };
 
 static const struct step *step_find(const char *name)
