@@ -9,6 +9,8 @@ LIB ?= lib
 SAN ?=
 SEED ?= 1
 STEPS ?= 200000
+RUNS ?= 1000000
+TARGETS ?= $(FUZZ_TARGETS)
 POINTS ?= 300
 JOBS ?= $(shell nproc)
 AGAIN ?= 0
@@ -17,14 +19,14 @@ STORE ?= var
 V ?=
 BENCH_FLAGS ?=
 
-CC = gcc
+CC = $(if $(filter fuzz,$(SAN)),clang,gcc)
 CFLAGS ?= -O2 -g
 CLANG_TIDY = clang-tidy
 CLANG_FORMAT = clang-format
 CPPCHECK = cppcheck
 
-ifneq ($(filter-out address thread,$(SAN)),)
-$(error SAN is "address" (with undefined behaviour) or "thread", not "$(SAN)")
+ifneq ($(filter-out address thread fuzz,$(SAN)),)
+$(error SAN is "address" (with undefined behaviour), "thread" or "fuzz", not "$(SAN)")
 endif
 
 # Only the outermost make sets the number of jobs; those it calls share its job slots.
@@ -45,6 +47,7 @@ say = $(if $(V),,@printf '  %-6s %s\n' $(1) $(2))
 HARDEN := -fstack-protector-strong -D_FORTIFY_SOURCE=2
 SAN_address := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 SAN_thread := -fsanitize=thread -fno-omit-frame-pointer
+SAN_fuzz := -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 
 STD := -std=c17 -D_GNU_SOURCE -pthread
 WARN := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror
@@ -81,6 +84,7 @@ UNIT := $(sort $(wildcard tests/unit/test_*.c))
 HELP := $(sort $(wildcard tests/*.c) $(filter-out $(UNIT),$(wildcard tests/unit/*.c)))
 SIM := $(sort $(wildcard tests/sim/*.c))
 CRASH := $(sort $(wildcard tests/crash/*.c))
+FUZZ := $(sort $(wildcard tests/fuzz/*.c))
 BENCH_core := $(sort $(wildcard tests/bench/core*.c))
 BENCH_nullfs := $(sort $(wildcard tests/bench/null*.c))
 BENCH_cycle := $(patsubst %,tests/bench/%.c,cycle work_cycle procs)
@@ -90,7 +94,7 @@ BENCH_PROGRAMS := core nullfs cycle path goals
 BENCH := $(sort $(foreach p,$(BENCH_PROGRAMS),$(BENCH_$(p))))
 MOUNT := $(sort $(wildcard tests/mount/*.c))
 
-SOURCES := $(STORE_C) $(CORE) $(FS) $(TOOLS) $(HELP) $(UNIT) $(SIM) $(CRASH) $(BENCH) $(MOUNT)
+SOURCES := $(STORE_C) $(CORE) $(FS) $(TOOLS) $(HELP) $(UNIT) $(SIM) $(CRASH) $(FUZZ) $(BENCH) $(MOUNT)
 HEADERS := $(sort $(wildcard store/*.h core/*.h fs/*.h tools/*.h tests/*.h tests/*/*.h))
 
 LIBS := $(OUT)/libcore.a $(OUT)/libstore.a
@@ -98,6 +102,8 @@ PROGRAMS := $(if $(FS),$(OUT)/atlockfs) $(if $(TOOLS),$(OUT)/atlock)
 UNIT_PROGRAMS := $(patsubst tests/unit/%.c,$(OUT)/unit/%,$(UNIT))
 SIM_PROGRAM := $(if $(SIM),$(OUT)/sim)
 CRASH_PROGRAM := $(OUT)/crash
+FUZZ_TARGETS := $(patsubst tests/fuzz/fuzz_%.c,%,$(filter tests/fuzz/fuzz_%,$(FUZZ)))
+FUZZ_PROGRAMS := $(FUZZ_TARGETS:%=$(OUT)/fuzz_%)
 MOUNT_PROGRAMS := $(patsubst tests/mount/%.c,$(OUT)/mount-%,$(MOUNT))
 BENCH_FILES := $(BENCH_PROGRAMS:%=$(OUT)/bench_%)
 MANUALS := $(sort $(wildcard docs/*.[1-8]))
@@ -111,7 +117,7 @@ all: $(LIBS) $(OUT)/include/atlock.h $(PROGRAMS) ## build the libraries and the 
 help: ## list the targets and variables
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 22
 	@echo
-	@echo '  BUILD=$(BUILD)  SAN=address|thread  SEED=$(SEED)  STEPS=$(STEPS)  POINTS=$(POINTS)  JOBS=$(JOBS)  AGAIN=$(AGAIN)  V=1'
+	@echo '  BUILD=$(BUILD)  SAN=address|thread|fuzz  SEED=$(SEED)  STEPS=$(STEPS)  RUNS=$(RUNS)  POINTS=$(POINTS)  JOBS=$(JOBS)  AGAIN=$(AGAIN)  V=1'
 	@echo '  MNT=$(MNT)  STORE=$(STORE)  PREFIX=$(PREFIX)  DESTDIR='
 
 .PHONY: clean
@@ -127,6 +133,7 @@ PACKAGES_test := libcmocka-dev attr jq passwd procps util-linux strace valgrind 
 	python3-yaml systemd libxml2-utils tmux
 PACKAGES_deb := build-essential debhelper lintian debootstrap systemd-container
 PACKAGES_bench := etcd-server etcd-client
+PACKAGES_fuzz := clang libclang-rt-dev
 PACKAGES_lint := clang-tidy clang-format cppcheck mandoc
 NEED := $(BUILD)/.packages-
 
@@ -135,6 +142,7 @@ $(NEED)test: | $(NEED)build
 $(NEED)lint: | $(NEED)test
 $(NEED)bench: | $(NEED)test
 $(NEED)deb: | $(NEED)build
+$(NEED)fuzz: | $(NEED)build
 $(NEED)%: Makefile .ci/install-packages
 	@.ci/install-packages $(PACKAGES_$*)
 	@mkdir -p $(@D) && touch $@
@@ -158,7 +166,7 @@ $(OUT)/include/atlock.h: core/atlock.h
 	$(Q)mkdir -p $(@D) && cp $< $@
 
 $(call objects,$(FS) $(TOOLS)): $(OUT)/include/atlock.h
-$(call objects,$(HELP) $(UNIT) $(SIM) $(CRASH) $(BENCH) $(MOUNT)): | $(NEED)test
+$(call objects,$(HELP) $(UNIT) $(SIM) $(CRASH) $(FUZZ) $(BENCH) $(MOUNT)): | $(NEED)test
 
 $(OUT)/obj/%.o: %.c Makefile | $(NEED)build
 	$(call say,CC,$<)
@@ -185,6 +193,12 @@ $(OUT)/sim: $(call objects,$(SIM)) $(OUT)/libtest.a $(LIBS)
 $(CRASH_PROGRAM): $(call objects,$(CRASH)) $(OUT)/libtest.a $(LIBS)
 	$(call say,LD,$@)
 	$(Q)$(call link,$@,$^)
+
+# clang brings libFuzzer's main(); without it replay.c has one.
+$(FUZZ_PROGRAMS): $(OUT)/fuzz_%: $(OUT)/obj/tests/fuzz/fuzz_%.o \
+		$(call objects,tests/fuzz/input.c $(if $(filter fuzz,$(SAN)),,tests/fuzz/replay.c)) $(LIBS)
+	$(call say,LD,$@)
+	$(Q)$(call link,$@,$^) $(if $(filter fuzz,$(SAN)),-fsanitize=fuzzer)
 
 $(BENCH_FILES): $(OUT)/bench_%: $$(call objects,$$(BENCH_$$*)) $(OUT)/libtest.a $(LIBS)
 	$(call say,LD,$@)
@@ -310,13 +324,16 @@ unit_commands = $(foreach t,$(filter-out $(ALONE_$(notdir $(1))),$(UNIT)),'$(str
 sim_command = $(if $(SIM),'$(strip $(call runner,$(1)) $(1)/sim $(SEED) $(2))')
 mount_command = $(if $(FS),'$(strip $(call runner,$(1)) env ATLOCKFS_BUILD=$(1) $(MOUNT_ENV_$(notdir $(1))) tests/mount/run)')
 crash_command = '$(strip $(call runner,$(1)) $(1)/crash $(SEED))'
+# The seeds, and changed copies of each.
+fuzz_commands = $(foreach t,$(FUZZ_TARGETS),'$(1)/fuzz_$(t) $(SEED) $(if $(filter bolt,$(t)),20,2000) tests/fuzz/seeds/$(t)')
 install_command = $(if $(SAN),,'tests/install/run $(OUT)')
 bench_commands = $(if $(SAN),,'tests/bench/check $(OUT)' 'tests/bench/smoke $(OUT)')
 SAN_TESTS := $(if $(SAN),,address thread)
 
 .PHONY: programs programs-address programs-thread
 programs: $(if $(SAN),,libraries)
-programs: all $(UNIT_PROGRAMS) $(SIM_PROGRAM) $(CRASH_PROGRAM) $(MOUNT_PROGRAMS) $(if $(SAN),,$(BENCH_FILES))
+programs: all $(UNIT_PROGRAMS) $(SIM_PROGRAM) $(CRASH_PROGRAM) $(MOUNT_PROGRAMS) $(if $(SAN),,$(BENCH_FILES)) \
+	$(if $(filter address,$(SAN)),$(FUZZ_PROGRAMS))
 	@:
 programs-address programs-thread: programs-%: | $(NEED)test
 	$(Q)$(MAKE) SAN=$* programs
@@ -327,6 +344,7 @@ check: programs $(if $(SAN),,lint) $(SAN_TESTS:%=programs-%) ## lint, unit tests
 	@TEST_TIMEOUT=3600 AGAIN=$(AGAIN) tests/run \
 		$(call mount_command,$(OUT)) $(foreach s,$(SAN_TESTS),$(call mount_command,$(OUT)/$(s))) \
 		$(install_command) \
+		$(if $(filter address,$(SAN) $(SAN_TESTS)),$(call fuzz_commands,$(BUILD)/address)) \
 		$(bench_commands) $(call crash_command,$(OUT)) $(call unit_commands,$(OUT)) $(call sim_command,$(OUT),$(or $(SIM_STEPS_$(SAN)),$(STEPS))) \
 		$(foreach s,$(SAN_TESTS),$(call unit_commands,$(OUT)/$(s)) $(call sim_command,$(OUT)/$(s),$(SIM_STEPS_$(s))))
 
@@ -355,6 +373,13 @@ sim: $(SIM_PROGRAM) ## the simulation: SEED= STEPS=
 .PHONY: crash
 crash: $(CRASH_PROGRAM) ## power cuts: what they may leave of the store, opened: SEED= POINTS=
 	$(call runner,$(OUT)) $(CRASH_PROGRAM) $(SEED) $(POINTS)
+
+.PHONY: fuzz fuzz-programs
+fuzz: | $(NEED)fuzz ## every parser with inputs that coverage chooses, some minutes each: RUNS= TARGETS= (FUZZ_FLAGS= for libFuzzer)
+	$(Q)$(MAKE) SAN=fuzz fuzz-programs
+	@tests/run $(foreach t,$(TARGETS),'tests/fuzz/run $(BUILD)/fuzz $(t) $(RUNS) $(FUZZ_FLAGS)')
+fuzz-programs: $(FUZZ_PROGRAMS)
+	@:
 
 .PHONY: pjdfstest
 pjdfstest: all ## the standard suite below custom/, as root: PJDFSTEST=<built tree>

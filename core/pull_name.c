@@ -66,6 +66,8 @@ static int text_walk(const char *text, struct atlock_pull_name *out, struct atlo
 			at += 1 + (at[1] == '/');
 			return *at == '\0' ? 1 : number_take(at, out, why);
 		}
+		if (len == 0)
+			return why_set(why, -EINVAL, ATLOCK_INVALID_REQUEST, "a part of the path is empty: \"//\"");
 		err = escape_check(ESCAPE_PATH, true, at, len, why);
 		if (err < 0)
 			return depth < 2 && len == 1 && *at == '-'
