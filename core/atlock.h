@@ -112,6 +112,7 @@ enum atlock_deadlock_policy {
 
 enum atlock_sync { ATLOCK_SYNC_COMMIT, ATLOCK_SYNC_OFF };
 enum atlock_identity { ATLOCK_IDENTITY_SESSION, ATLOCK_IDENTITY_USER };
+enum atlock_admin_rm { ATLOCK_ADMIN_RM_NAMED, ATLOCK_ADMIN_RM_ANY };
 enum atlock_log_level { ATLOCK_LOG_ERROR, ATLOCK_LOG_WARNING, ATLOCK_LOG_INFO, ATLOCK_LOG_DEBUG };
 enum atlock_log_target { ATLOCK_LOG_AUTO, ATLOCK_LOG_STDERR, ATLOCK_LOG_SYSLOG };
 
@@ -127,6 +128,7 @@ struct atlock_options {
 	int64_t deadlock_interval;
 	int64_t sync;               /* enum atlock_sync */
 	int64_t identity;           /* enum atlock_identity */
+	int64_t admin_rm;           /* enum atlock_admin_rm */
 	int64_t max_locks_per_user; /* 0: no limit */
 	int64_t max_waiters_per_user;
 	int64_t max_dirs;
@@ -404,8 +406,8 @@ struct atlock_request {
 	mode_t mode;      /* acquire: permission bits, with S_IFREG set to say so; else 0644 */
 	bool exclusive;   /* acquire: holding it already is -EEXIST */
 	bool add;         /* renew: add ttl to lease and expiry instead of counting from now */
-	bool force;       /* override the holder, as administrators may and whom the policy allows it */
-	bool replace;     /* write: the lines replace the user's keys instead of merging */
+	bool force;   /* override the holder that the name says, as administrators may and whom the policy allows it */
+	bool replace; /* write: the lines replace the user's keys instead of merging */
 	enum atlock_priority priority;    /* wait, enqueue; ATLOCK_LOW is 0, so set it */
 	int64_t timeout;                  /* wait, enqueue: at most this long; 0: queue_timeout */
 	const struct atlock_caller *self; /* wait: held by this one, who waits as `caller`, is -EDEADLK; or NULL */
@@ -476,7 +478,7 @@ int atlock_acquire_all(struct atlock *al, const struct atlock_request *reqs, siz
 
 /*
  * Gives the lock back; the next waiter has it in the same transaction. 1 if it was free or expired. -EPERM if another
- * who of the same uid has it, -EACCES if another uid; `force` by an administrator overrides. `out` (may be NULL) gets
+ * who of the same uid has it, -EACCES if another uid; `force` by an administrator who names the holder overrides. `out` (may be NULL) gets
  * what was released.
  */
 int atlock_release(struct atlock *al, const struct atlock_request *req, struct atlock_view *out,

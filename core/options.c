@@ -51,6 +51,11 @@ static const char *const identity_words[] = {
 	[ATLOCK_IDENTITY_USER] = "user",
 	NULL,
 };
+static const char *const admin_rm_words[] = {
+	[ATLOCK_ADMIN_RM_NAMED] = "named",
+	[ATLOCK_ADMIN_RM_ANY] = "any",
+	NULL,
+};
 static const char *const log_words[] = {
 	[ATLOCK_LOG_AUTO] = "auto",
 	[ATLOCK_LOG_STDERR] = "stderr",
@@ -104,6 +109,9 @@ static const struct option options[] = {
 	  .help = "who a caller without \"@who\" is" },
 	{ .name = "admin_group", AT(admin_group), .type = OPTION_TEXT, .initial = "",
 	  .help = "group whose members are administrators" },
+	{ .name = "admin_rm", AT(admin_rm), .type = OPTION_WORD, .initial = "named",
+	  .words = admin_rm_words,
+	  .help = "named: administrators act on another's lock by LOCK@WHO alone; any: by its plain name too" },
 	{ .name = "policy", AT(policy), .type = OPTION_TEXT, .initial = "",
 	  .help = "file of rules that say who may do what" },
 	{ .name = "max_locks_per_user", AT(max_locks_per_user), .type = OPTION_COUNT, .initial = "0",

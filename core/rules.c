@@ -127,34 +127,60 @@ int rules_refuse_free(struct op *op, struct slice lock)
 	return why_set(op->why, -ENOENT, ATLOCK_LOCK_NOT_FOUND, "%s is not held by anybody: acquire it first", path);
 }
 
-/* Administrators may, and whom a rule allows it. */
+/* Administrators may, and whom a rule allows it. Of a lock only if it was named with its holder: see names_holder(). */
 static bool may_force(struct op *op, struct slice lock, enum policy_action by)
 {
 	return op->request != NULL && op->request->force && (op->caller->admin || allow_grants(op, lock, by));
 }
 
+/*
+ * A script of root's that removes its lock when it ends, whether it had got it or not, must not break another's. rules_meant() has
+ * compared the who.
+ */
+static bool names_holder(const struct op *op)
+{
+	return op->request->name->who[0] != '\0' || op->options->admin_rm == ATLOCK_ADMIN_RM_ANY;
+}
+
+/* What a caller who is not the holder can do; `force`: he may override, and has not said whom. `buf` is for the text. */
+static const char *change_advice(const struct op *op, const struct record_lock *record, bool force,
+				 char buf[ATLOCK_WHO_MAX + 80], enum atlock_advice *kind)
+{
+	*kind = force ? ATLOCK_ADVICE_NAME : ATLOCK_ADVICE_OTHER;
+	if (force) {
+		(void)snprintf(buf, ATLOCK_WHO_MAX + 80,
+			       "to override that, name its holder: add @%.*s to the lock's name", (int)record->who.len,
+			       (const char *)record->who.data);
+		return buf;
+	}
+	if (record->uid != op->caller->uid)
+		return "ask its holder or an administrator";
+	if (record->who.len > 4 && memcmp(record->who.data, "sid:", 4) == 0) {
+		*kind = ATLOCK_ADVICE_SESSION;
+		return "another session of yours has it: release it there, let its lease end, or ask an administrator";
+	}
+	*kind = ATLOCK_ADVICE_NAME;
+	return "use the name its holder used (name@who), or ask an administrator";
+}
+
 int rules_may_change(struct op *op, struct slice lock, const struct record_lock *record, enum policy_action by)
 {
-	const struct atlock_caller *caller = op->caller;
-	bool own = record->uid == caller->uid;
-	const char *advice = "ask its holder or an administrator";
-	enum atlock_advice kind = ATLOCK_ADVICE_OTHER;
+	bool own = record->uid == op->caller->uid;
+	char buf[ATLOCK_WHO_MAX + 80];
+	enum atlock_advice kind;
+	bool force;
 	int err;
 
 	if (disable_apply_holds(record))
 		return rules_refuse_held(op, lock, record, -EPERM, ATLOCK_PERMISSION_DENIED,
 					 "nobody can release it while the option disable_apply is set");
-	if (rules_is_holder(op, record, caller) || may_force(op, lock, by))
+	if (rules_is_holder(op, record, op->caller))
 		return 0;
-	if (own && record->who.len > 4 && memcmp(record->who.data, "sid:", 4) == 0) {
-		advice =
-			"another session of yours has it: release it there, let its lease end, or ask an administrator";
-		kind = ATLOCK_ADVICE_SESSION;
-	} else if (own) {
-		advice = "use the name its holder used (name@who), or ask an administrator";
-		kind = ATLOCK_ADVICE_NAME;
-	}
-	err = rules_refuse_held(op, lock, record, own ? -EPERM : -EACCES, ATLOCK_PERMISSION_DENIED, advice);
+	force = may_force(op, lock, by);
+	if (force && names_holder(op))
+		return 0;
+	err = rules_refuse_held(op, lock, record, own ? -EPERM : -EACCES, ATLOCK_PERMISSION_DENIED,
+				change_advice(op, record, force, buf, &kind));
 	return record->state == RECORD_DELAYED ? err : why_advise(op->why, err, kind);
 }
 

@@ -11,7 +11,10 @@
 bool rules_is_holder(const struct op *op, const struct record_lock *record, const struct atlock_caller *caller);
 bool rules_is_waiter(const struct op *op, const struct record_ticket *record, const struct atlock_caller *caller);
 
-/* 0 if the caller may change the lock: its holder, or with `force` an administrator or whom the policy allows `by`. -EPERM, -EACCES. */
+/*
+ * 0 if the caller may change the lock: its holder, or with `force` an administrator or whom the policy allows `by`, if the request's
+ * name says who that holder is (or admin_rm=any). -EPERM, -EACCES.
+ */
 int rules_may_change(struct op *op, struct slice lock, const struct record_lock *record, enum policy_action by);
 
 /* The same for a ticket. */

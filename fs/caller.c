@@ -23,6 +23,26 @@ int caller_user(struct call *call, struct atlock_caller *out)
 	return caller_identify(call, "x", out);
 }
 
+bool caller_overrides(struct call *call, const struct atlock_name *name)
+{
+	struct atlock_why why = call->why;
+	struct atlock_caller caller;
+	bool may = caller_user(call, &caller) == 0 && (caller.admin || atlock_lends(call->al, &caller, "force", name) ||
+						       atlock_lends(call->al, &caller, "transfer", name));
+
+	call->why = why;
+	return may;
+}
+
+int caller_naming(struct call *call, const struct atlock_name *name, struct atlock_caller *out)
+{
+	int err = caller_identify(call, name->who, out);
+
+	if (name->who[0] == '\0' || (err != -EINVAL && err != -EPERM) || !caller_overrides(call, name))
+		return err;
+	return caller_user(call, out);
+}
+
 int caller_opener(struct call *call, const struct handle *handle, struct atlock_caller *out)
 {
 	const struct atlock_caller *opener = handle_caller(handle);

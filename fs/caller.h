@@ -9,6 +9,15 @@ struct handle;
 /* The caller as a holder; `who` is what followed '@' in the name used, "" for the session. */
 int caller_identify(struct call *call, const char *who, struct atlock_caller *out);
 
+/*
+ * The caller of a change of that lock: the holder that its name says, or, for those who may override others, just the user where
+ * nobody can be that holder (a session, a foreign process, an open file): to name it is all they need.
+ */
+int caller_naming(struct call *call, const struct atlock_name *name, struct atlock_caller *out);
+
+/* Whether the caller's user may override the holder of this lock by naming it: administrators, and whom a rule allows it. */
+bool caller_overrides(struct call *call, const struct atlock_name *name);
+
 /* As above, for a caller of whom only the user matters: never fails for want of a session. */
 int caller_user(struct call *call, struct atlock_caller *out);
 

@@ -6,11 +6,13 @@
 #include <string.h>
 
 #include "attr.h"
+#include "caller.h"
 #include "hint.h"
 #include "kind.h"
 #include "link.h"
 #include "listing.h"
 #include "reach.h"
+#include "refuse.h"
 
 static const char *const groups[] = {
 	[ATLOCK_BY_OWNER] = "owner",
@@ -18,7 +20,8 @@ static const char *const groups[] = {
 	[ATLOCK_BY_HOST] = "host",
 };
 
-static const char by_hint[] = "by/ shows what is held: release a lock by removing what the link leads to";
+static const char by_hint[] =
+	"by/ shows what is held: release a lock by removing what the link leads to; administrators may remove the link";
 
 #define GROUPS (sizeof(groups) / sizeof(groups[0]))
 
@@ -142,6 +145,18 @@ static int group_find(struct call *call, struct node *group, const char *id, str
 	return err == 1 ? -ENOENT : err;
 }
 
+/* Only for those who may override: `rm -r` by a user who meant his own session would end what his other jobs hold. */
+static int group_unlink(struct call *call, struct node *group, const char *id)
+{
+	struct atlock_view view = { 0 };
+	int err = group_find(call, group, id, &view);
+
+	if (err == 0 && !caller_overrides(call, &view.name))
+		err = refuse_lacking(call, -EACCES);
+	atlock_view_clear(&view);
+	return err < 0 ? err : link_unlink(call, group, id);
+}
+
 struct hinted_list {
 	struct hints *hints;
 	struct listing *out;
@@ -193,8 +208,10 @@ const struct kind kind_by_groups = {
 const struct kind kind_by_group = {
 	.type = S_IFDIR,
 	.hint = by_hint,
+	.permits = true,
 	.stat = by_stat,
 	.find = group_find,
 	.lookup = link_lookup,
 	.list = group_list,
+	.unlink = group_unlink,
 };

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "attr.h"
+#include "caller.h"
 #include "link.h"
 #include "listing.h"
 #include "reach.h"
@@ -69,6 +70,26 @@ int link_list(void *arg, const struct atlock_view *view)
 
 	atlock_by_id(view, id);
 	return listing_add(arg, id, S_IFLNK);
+}
+
+int link_unlink(struct call *call, struct node *dir, const char *name)
+{
+	struct atlock_view view = { 0 };
+	struct atlock_caller caller;
+	int err = dir->kind->find(call, dir, name, &view);
+
+	if (err == 0 && strlcpy(view.name.who, view.who, sizeof(view.name.who)) >= sizeof(view.name.who))
+		err = -ENAMETOOLONG;
+	if (err == 0)
+		err = caller_naming(call, &view.name, &caller);
+	if (err == 0)
+		err = atlock_release(
+			call->al,
+			&(struct atlock_request){
+				.name = &view.name, .caller = &caller, .token = view.token, .force = true },
+			NULL, &call->why);
+	atlock_view_clear(&view);
+	return err == 1 ? -ENOENT : err;
 }
 
 static int link_stat(struct call *call, struct node *node, struct stat *st, struct life *life)

@@ -80,8 +80,9 @@ int lock_lookup(struct call *call, struct node *dir, const char *name, struct fo
 	out->kind = &kind_lock;
 	err = lock_stat(call, &lock, &out->st, &out->life);
 	tree_limit_life(call, dir, &out->life);
-	/* A holder is owner and who: another user's of the same who is not the one that is asked for. */
-	if (err == 0 && lock.who[0] != '\0' && out->st.st_uid != call->ctx->uid && call->ctx->uid != 0)
+	/* A holder is owner and who: another user's of the same who is not the one that is asked for, but by those who may name it. */
+	if (err == 0 && lock.who[0] != '\0' && out->st.st_uid != call->ctx->uid && call->ctx->uid != 0 &&
+	    !caller_overrides(call, &lock))
 		err = 1;
 	return err == 1 ? -ENOENT : err;
 }

@@ -174,25 +174,6 @@ static int locks_list(struct call *call, struct node *dir, struct listing *out)
 	return err < 0 ? err : atlock_pull_locks(call->al, &pull, link_list, out);
 }
 
-/* Gives back that very lock, as removing it by its "@pr:N" name does. */
-static int locks_unlink(struct call *call, struct node *dir, const char *name)
-{
-	struct atlock_view view = { 0 };
-	struct atlock_caller caller;
-	int err = locks_find(call, dir, name, &view);
-
-	if (err == 0)
-		err = caller_identify(call, view.who, &caller);
-	if (err == 0)
-		err = atlock_release(
-			call->al,
-			&(struct atlock_request){
-				.name = &view.name, .caller = &caller, .token = view.token, .force = caller.admin },
-			NULL, &call->why);
-	atlock_view_clear(&view);
-	return err == 1 ? -ENOENT : err;
-}
-
 const struct kind kind_pull_dir = {
 	.type = S_IFDIR,
 	.hint = "pull requests are there when they are named, pulls/<host>/<repository>/-/<number>/; rmdir closes one",
@@ -220,5 +201,5 @@ const struct kind kind_pull_locks = {
 	.find = locks_find,
 	.lookup = link_lookup,
 	.list = locks_list,
-	.unlink = locks_unlink,
+	.unlink = link_unlink,
 };

@@ -99,7 +99,7 @@ static const char readme[] =
 	"Add @<name> to say who you are: production@build-17 exists only while build-17 has it, so that test -e, touch -c and\n"
 	"rm act only if that is still true. Without it you are your terminal or job (session). @pid:$$ lives as long as the\n"
 	"process; @pr:123 is a pull request. A lease is 30m unless you say so; a script that ends leaves its lock until then,\n"
-	"so prefer @<name>, @pid:$$ or flock in scripts. Administrators (root) may remove any lock.\n"
+	"so prefer @<name>, @pid:$$ or flock in scripts. Administrators (root) may rm any lock, by <lock>@<who>.\n"
 	"pulls/<host>/<repository>/-/<number>/ has a pull request's locks and the status of its projects; rmdir closes it.\n"
 	"by/owner/, by/who/ and by/host/ have links to what each holds.\n"
 	"events/ has what happened, a line each: tail -F events/live.\n"

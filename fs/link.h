@@ -9,6 +9,9 @@
 
 int link_lookup(struct call *call, struct node *dir, const char *name, struct found *out);
 
+/* Gives back that very lock, as removing it by its holder's name does. */
+int link_unlink(struct call *call, struct node *dir, const char *name);
+
 /* Adds the link to a lock to a struct listing, for calls of the manager that go through locks. */
 int link_list(void *arg, const struct atlock_view *view);
 

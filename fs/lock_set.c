@@ -200,7 +200,7 @@ int lock_set(struct call *call, struct node *node, struct handle *handle, const 
 	} else {
 		err = tree_may(call, node->parent, X_OK);
 		if (err == 0)
-			err = caller_identify(call, name.who, &caller);
+			err = caller_naming(call, &name, &caller);
 	}
 	if (err != 0)
 		return err;

@@ -230,7 +230,7 @@ int lock_unlink(struct call *call, struct node *dir, const char *name)
 	if (err == 0)
 		err = lock_may_remove(&job->call, dir, &job->name);
 	if (err == 0)
-		err = caller_identify(&job->call, job->name.who, &job->caller);
+		err = caller_naming(&job->call, &job->name, &job->caller);
 	if (err != 0)
 		return job_refuse(job, call, err);
 	job_begin(job);

@@ -15,13 +15,19 @@ struct transfer {
 	char text[ATLOCK_OWNER_MAX + ATLOCK_WHO_MAX + 32];
 };
 
-/* Root hands over what others hold, as chown(1) does, to a user. */
+/* Root hands over what others hold, as chown(1) does, to a user; by the holder's name, as the file system wants it. */
 static int transfer_by_chown(const struct transfer *transfer, const char *path)
 {
 	const struct passwd *user = getpwnam(transfer->owner);
+	char name[ATLOCK_PATH_MAX + ATLOCK_WHO_MAX + 2];
+	char who[ATLOCK_WHO_MAX + 1];
 
 	if (user == NULL)
 		return tool_fail(transfer->tool, EXIT_REFUSED, "there is no user %s", transfer->owner);
+	if (strchr(path, '@') == NULL && mount_field(&transfer->mount, path, "who", who, sizeof(who))) {
+		(void)snprintf(name, sizeof(name), "%s@%s", path, who);
+		path = name;
+	}
 	return fchownat(transfer->mount.fd, path, user->pw_uid, (gid_t)-1, 0) != 0 ? -errno : 0;
 }
 

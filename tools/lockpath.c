@@ -185,7 +185,7 @@ int lockpath_write(const struct mount *mount, const char *path, const char *text
 }
 
 /*
- * An administrator's unlink releases whoever holds it, so that is asked first. Only a name with "@" is a comparison in the
+ * With admin_rm=any an administrator's unlink releases whoever holds it, so that is asked first. Only a name with "@" is a comparison in the
  * same step; a session has none, and a lease that ends in between is not noticed.
  */
 int lockpath_release(const struct mount *mount, const char *path)
@@ -198,8 +198,8 @@ int lockpath_release(const struct mount *mount, const char *path)
 }
 
 /*
- * Under its holder's name, which compares in the same step, where there is one and the caller may say it: root all of them, users
- * the own. Else the holder is compared just before.
+ * Under its holder's name, which compares in the same step: administrators may say all of them, users those of their own that are
+ * no sessions. For what is left, the user's own session and the refusal of all others, the holder is compared just before.
  */
 int lockpath_force(const struct mount *mount, const char *path, const char *who)
 {

@@ -39,13 +39,18 @@ expect_ok touch "$MNT/global/plan@a%2Fb" "$MNT/global/version@."
 expect_equal "$(ls "$MNT/by/who")" $'%2E\na%2Fb\nbuild-17\npr:123'
 expect_equal "$(readlink "$MNT/by/who/%2E"/*)" ../../../global/version
 
-# Nothing is removed or made here.
-expect_fail 'Operation not permitted' rm "$link"
-grep -q 'removing what the link leads to' "$MNT/why"
+# Nothing is made here, and nothing removed but by administrators, who thereby release the lock.
 expect_fail 'Permission denied' as_user atlt1 rm -f "$link"
+as_user atlt1 grep -q 'removing what the link leads to' "$MNT/why"
+expect_fail "Operation not permitted" rmdir "$MNT/by/owner/nobody-yet"
 expect_fail 'Operation not permitted' rmdir "$MNT/by/owner/atlt1"
 expect_fail 'Operation not permitted' ln -s x "$MNT/by/owner/atlt1/y"
 [ -e "$MNT/$vpc" ] || fail "released"
+expect_ok rm "$link"
+! [ -e "$MNT/$vpc" ] || fail "not released"
+expect_fail 'No such file' rm "$link"
+expect_ok as_user atlt1 touch "$MNT/$vpc@pr:123"
+link=$(echo "$MNT/by/who/pr:123"/*)
 
 # A release, a transfer and an expiry show in the very next listing, however often it was looked at before.
 for ((i = 0; i < ${ROUNDS:-100} / 10 + 1; i++)); do

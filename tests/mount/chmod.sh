@@ -15,7 +15,8 @@ expect_ok as_user atlt1 cat "$lock" >/dev/null
 expect_fail 'Operation not permitted' as_user atlt1 chmod 644 "$lock"
 expect_fail 'Operation not permitted' as_user atlt2 chmod 644 "$lock"
 expect_equal "$(stat -c %a "$lock")" 600
-expect_ok chmod 640 "$lock"
+expect_fail 'Operation not permitted' chmod 640 "$lock"
+expect_ok chmod 640 "$lock@a"
 expect_equal "$(stat -c %a "$lock")" 640
 
 # Write permission for others does not make them holders.
@@ -34,6 +35,6 @@ expect_equal "$(stat -c %a "$lock")" 666
 expect_ok as_user atlt1 rm "$lock@a"
 expect_ok as_user atlt1 sh -c 'umask 077; touch "$1"' sh "$lock@a"
 expect_equal "$(stat -c %a "$lock")" 600
-expect_ok rm "$lock"
+expect_ok rm "$lock@a"
 expect_ok "$SYS" open "$lock" wronly,creat 0604 + fchmod 0640
 expect_equal "$(stat -c %a "$lock")" 640

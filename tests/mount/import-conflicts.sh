@@ -19,7 +19,7 @@ expect_equal "$(field "$mine" who)" mine
 
 # Differences, each once.
 echo applied >"$MNT/pulls/github.com/acme/app-infra/-/3/projects/modules/vpc/q3/-/staging:p.1~x"
-rm "$MNT/global/apply"
+free_lock "$MNT/global/apply"
 expect_ok touch "$MNT/repos/acme/infra/-/new/-/default@pr:9"
 expect_status 1 atlock verify --against "$SAMPLE"
 grep -q '^only there global/apply$' "$T/out" || fail "$(cat "$T/out")"

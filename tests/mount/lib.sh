@@ -242,6 +242,13 @@ field() {
 	sed -n "s/^$2=//p" "$1"
 }
 
+# Releases a lock whoever holds it, as an administrator does: by its holder's name. A free one is all right.
+free_lock() {
+	local who
+	who=$(field "$1" who 2>/dev/null) || true
+	[ -z "$who" ] || rm -f "$1@$who"
+}
+
 # Polls until a condition, a piece of shell, is true; fails after so many seconds (10).
 wait_until() {
 	local end=$((SECONDS + ${2:-10} * TIME_FACTOR))

@@ -24,7 +24,7 @@ for i in $(seq 8); do as_user atlt1 touch "$MNT/custom/race$i@$i" 2>/dev/null & 
 won=0
 for i in $(seq 8); do wait "${jobs[i]}" && won=$((won + 1)); done
 expect_equal "$won" 1
-rm -f "$MNT"/custom/race*
+free_lock "$MNT"/custom/race*
 echo 0 >"$c/max_locks_per_user"
 
 # Waits.

@@ -24,7 +24,7 @@ printf 'head=abc\nvpc\tprod\t\tplanned\n' >"$MNT/pulls/github.com/acme/infra/-/5
 wait_until '[ "$(redis get github.com::acme/infra::5 | jq -c ".Projects[0].Status")" = 1 ]'
 echo applied >"$MNT/pulls/github.com/acme/infra/-/5/projects/vpc/-/prod"
 wait_until '[ "$(redis get github.com::acme/infra::5 | jq -c ".Projects[0].Status")" = 4 ]'
-expect_ok rm "$MNT/repos/acme/infra/-/dns/-/prod" "$MNT/global/apply"
+expect_ok rm "$MNT/repos/acme/infra/-/dns/-/prod@pr:6" "$MNT/global/apply"
 wait_until '[ -z "$(redis get pr/acme/infra/dns/prod/)" ] && [ -z "$(redis get global/apply/lock)" ]'
 
 # What Atlantis did there for another pull request stays, also when the lock is released here.
@@ -32,7 +32,7 @@ redis set pr/acme/infra/app/prod/ '{"Project":{"RepoFullName":"acme/infra","Path
 expect_ok touch "$MNT/repos/acme/infra/-/app/-/prod@pr:7"
 wait_until 'grep -q "app/-/prod is another.s there" "$T/mirror.err"'
 expect_equal "$(grep -c "app/-/prod is another.s there" "$T/mirror.err")" 1
-expect_ok rm "$MNT/repos/acme/infra/-/app/-/prod"
+expect_ok rm "$MNT/repos/acme/infra/-/app/-/prod@pr:7"
 expect_ok touch "$MNT/repos/acme/infra/-/next/-/prod@pr:7"
 wait_until '[ -n "$(redis get pr/acme/infra/next/prod/)" ]'
 expect_equal "$(redis get pr/acme/infra/app/prod/ | jq .Pull.Num)" 9

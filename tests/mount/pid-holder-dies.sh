@@ -39,7 +39,7 @@ expect_ok rm "$lock@next"
 
 # What it had released, and others have taken since, is not its any more.
 hold
-expect_ok rm "$lock"
+free_lock "$lock"
 expect_ok touch "$lock@other"
 kill -KILL $holder
 wait $holder 2>/dev/null || true

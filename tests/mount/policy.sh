@@ -42,7 +42,9 @@ expect_ok as_user atlt1 touch "$MNT/queue/custom/held/high@a"
 
 # Breaking another's lock is for administrators, and whom a rule allows it.
 expect_fail 'denied' as_user atlt1 rm -f "$MNT/custom/held"
-expect_ok as_user atlt2 rm -f "$MNT/custom/held"
+expect_fail 'denied' as_user atlt2 rm -f "$MNT/custom/held"
+why_has 'add @x to' atlt2
+expect_ok as_user atlt2 rm "$MNT/custom/held@x"
 touch "$MNT/global/plan@x"
 expect_fail 'denied' as_user atlt2 rm -f "$MNT/global/plan"
 expect_equal "$(field "$MNT/custom/held" owner)" atlt1
@@ -50,7 +52,8 @@ expect_equal "$(field "$MNT/custom/held" owner)" atlt1
 # So is giving it away.
 touch "$MNT/custom/given@x" "$MNT/global/given@x"
 expect_fail 'Operation not permitted' as_user atlt1 chown atlt1 "$MNT/custom/given"
-expect_ok as_user atlt2 chown atlt1 "$MNT/custom/given"
+expect_fail 'Operation not permitted' as_user atlt2 chown atlt1 "$MNT/custom/given"
+expect_ok as_user atlt2 chown atlt1 "$MNT/custom/given@x"
 expect_equal "$(field "$MNT/custom/given" owner)" atlt1
 expect_fail 'Operation not permitted' as_user atlt2 chown atlt1 "$MNT/global/given"
 

@@ -52,7 +52,7 @@ expect_equal "$(as_user atlt1 flock "$MNT/custom/f" sed -n 's/^owner=//p' "$MNT/
 # Root still is the administrator, and the daemon's user is nobody special.
 expect_ok as_user atlt1 touch "$MNT/custom/mine@a"
 ! as_user atlt2 rm -f "$MNT/custom/mine" 2>/dev/null || fail "the daemon's user may remove a lock of another's"
-expect_ok rm "$MNT/custom/mine"
+expect_ok rm "$MNT/custom/mine@a"
 
 # Stopped by a signal to either of the two, it unmounts and gives the mount point back.
 for which in DAEMON served; do

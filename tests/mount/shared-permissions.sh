@@ -30,7 +30,8 @@ expect_fail 'Permission denied' two rm -f db/stop
 expect_errno ENOENT unlink db/stop@b
 expect_fail 'Permission denied' two bash -c 'echo note=1 >>db/stop'
 expect_ok one touch -c db/stop@a
-expect_ok rm db/stop
+expect_fail 'Permission denied' rm db/stop
+expect_ok rm db/stop@a
 expect_ok touch db/stop@a
 expect_equal "$(field db/stop owner)" root
 expect_fail 'Permission denied' one rm -f db/stop

@@ -74,7 +74,7 @@ recipes() {
 			[ -s "$T/lines" ] || fail "no shell in $file"
 			run_lines "$T/lines"
 		fi
-		rm -f "$MNT/repos/acme/infra/-/modules/vpc/-/default"
+		free_lock "$MNT/repos/acme/infra/-/modules/vpc/-/default"
 	done
 	cd /
 }

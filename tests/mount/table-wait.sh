@@ -19,7 +19,7 @@ call() { outcome "$2" cat "$(waiting "$1")"; }
 run_own
 call() { outcome "$2" sh -c 'echo priority=high > "$1"' sh "$(waiting "$1")"; }
 run_own
-rm -f "$MNT/repos/acme/infra/-/modules/vpc/-/production" "$MNT/custom/nightly" "$MNT/global/apply"
+for lock in repos/acme/infra/-/modules/vpc/-/production custom/nightly global/apply; do free_lock "$MNT/$lock"; done
 
 # Another's: in the queue until it is let go, then held, and the read prints the lock.
 n=0

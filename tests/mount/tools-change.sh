@@ -46,6 +46,8 @@ if [ "$(id -u)" -eq 0 ]; then
 	expect_ok as_user atlt2 touch custom/shared/mine
 	expect_fail 'Permission denied' as_user atlt2 timeout 20 rm -r custom/shared
 	expect_equal "$(ls custom/shared)" theirs
+	expect_fail 'Permission denied' quickly rm -r custom/shared
+	free_lock custom/shared/theirs
 	expect_ok quickly rm -r custom/shared
 fi
 

@@ -38,7 +38,8 @@ expect_ok as a atlt1 rm "$lock@build-18"
 expect_ok as a atlt1 touch "$lock@build-1"
 expect_ok as a atlt2 touch "$MNT/queue/${lock#"$MNT/"}/normal@build-2"
 token=$(field "$lock" token)
-expect_ok chown atlt2 "$lock"
+expect_fail 'Operation not permitted' chown atlt2 "$lock"
+expect_ok chown atlt2 "$lock@build-1"
 expect_equal "$(field "$lock" owner)@$(field "$lock" who)" atlt2@build-1
 expect_equal "$(field "$lock" token) $(field "$lock" waiters)" "$token 1"
 expect_fail 'No such file' as a atlt1 rm "$lock@build-1"
@@ -56,7 +57,7 @@ expect_equal "$(field "$lock" owner)@$(field "$lock" who)" atlt2@build-2
 grep -q no-such-user <<<"$(as b atlt2 cat "$MNT/why")" || fail "$(as b atlt2 cat "$MNT/why")"
 
 # The group alone: by the owner to a group of his, by root to any.
-expect_ok chgrp daemon "$lock"
+expect_ok chgrp daemon "$lock@build-2"
 expect_equal "$(stat -c %U:%G "$lock")" atlt2:daemon
 expect_ok as b atlt2 chgrp atlt2 "$lock@build-2"
 expect_equal "$(stat -c %U:%G "$lock")" atlt2:atlt2

@@ -58,7 +58,7 @@ ends() {
 			[ ! -e "$MNT/custom/$i/x@me" ] || fail "$*: lock $i was given back and is there"
 		fi
 	done
-	rm -f "$MNT"/custom/*/x
+	for ((i = 0; i < locks; i++)); do echo "$MNT/custom/$i/x@me"; done | xargs rm -f
 }
 
 for threads in 32 1; do

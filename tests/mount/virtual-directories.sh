@@ -51,6 +51,7 @@ expect_fail '' chown atlt1 "$MNT/repos/acme"
 expect_equal "$(stat -c '%a %U' "$MNT/repos" "$MNT/repos/acme" | sort -u)" '777 root'
 
 # The last lock takes its directories with it.
+free_lock "$MNT/repos/acme/infra/-/modules/dns/-/production"
 expect_ok rm -r "$MNT/repos/acme"
 expect_equal "$(ls -A "$MNT/repos")" ''
 

@@ -59,7 +59,7 @@ expect_ok touch "$lock@one"
 expect_ok sh -c 'echo who=two >> "$1"' sh "$lock@one"
 expect_absent "$lock@one"
 [ -e "$lock@two" ] || fail "not there"
-expect_ok rm "$lock"
+expect_ok rm "$lock@two"
 
 # What may follow '@'.
 expect_ok touch "$lock@a b:c@d"

@@ -71,6 +71,7 @@ user|"x" is the name of a lock here|mkdir repos/a/b/-/c/-/x
 user|IN_USE: repos/a is not empty: remove what ls shows|rmdir repos/a
 user|LOCK_EXISTS: repos/a/b/-/c/-/held is held by root@r .*wait/|touch repos/a/b/-/c/-/held
 user|PERMISSION_DENIED: repos/a/b/-/c/-/held is held by root@r .*ask its holder|rm -f repos/a/b/-/c/-/held
+root|repos/a/b/-/c/-/held is held by root@r .*: add @r to the lock's name|rm -f repos/a/b/-/c/-/held
 user|repos/a/b/-/c/-/held is held by root@r|chmod 600 repos/a/b/-/c/-/held
 user|only an administrator may chown|chown atlt1 repos/a/b/-/c/-/held
 user|repos/a/b/-/c/-/held is held by root@r, and its mode 644 does not let you|setfattr -n user.k -v v repos/a/b/-/c/-/held
@@ -181,7 +182,7 @@ refused <<'TABLE'
 user|by/x cannot be made: by/ shows what is held|touch by/x
 root|by/x cannot be made: by/ shows what is held|mkdir by/x
 root|by/owner/root cannot be removed: .*removing what the link leads to|rmdir by/owner/root
-root|by/owner/root/lock_.* cannot be removed: .*removing what the link leads to|rm by/owner/root/*
+user|by/owner/root/lock_.* cannot be removed: .*removing what the link leads to|rm -f by/owner/root/*
 root|by cannot be changed: |touch by
 user|events/x cannot be made: events are written by the file system alone.*events_keep|touch events/x
 root|events/x cannot be made: |mkdir events/x

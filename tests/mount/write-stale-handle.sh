@@ -27,7 +27,7 @@ expect_errno ENOENT open "$lock" rdwr,creat + unlink "$lock" + futimens now now
 exec {mine}>>"$lock"
 echo who=build-17 >>"$lock"
 expect_fail 'Operation not permitted' bash -c 'echo a=1 >&'"$mine"
-chown atlt1 "$lock"
+chown atlt1 "$lock@build-17"
 expect_fail 'Permission denied' bash -c 'echo a=1 >&'"$mine"
 ! grep -q '^a=' "$lock" || fail "written"
 exec {mine}>&-

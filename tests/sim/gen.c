@@ -176,6 +176,8 @@ static void gen_change(struct gen *gen, const struct model *model, struct step *
 	}
 	if (step->op == STEP_CHMOD)
 		step->force = cast_actors[step->actor].admin;
+	if (step->force && model->locks[step->lock].held && chance(gen, 80))
+		step->named = model->locks[step->lock].actor + 1;
 	if (step->op == STEP_WRITE)
 		gen_write(gen, model, step);
 }

@@ -132,6 +132,13 @@ static void acquire_all(struct model *model, const struct step *step)
 	model->tally[TALLY_ALL_TAKEN]++;
 }
 
+/* Whether the lock is held, and by the who that the step's name says, if it says one. */
+static bool is_meant(const struct model_lock *lock, const struct step *step)
+{
+	return lock->held &&
+	       (!step->named || strcmp(cast_actors[step->named - 1].who, cast_actors[lock->actor].who) == 0);
+}
+
 /*
  * What stands in the way of changing a held lock: nobody has it, another has it, it is not the version meant. If several
  * do, any of them may be the answer. True if something does.
@@ -139,7 +146,7 @@ static void acquire_all(struct model *model, const struct step *step)
 static bool refuse_change(struct model *model, const struct step *step, bool overridden)
 {
 	const struct model_lock *lock = &model->locks[step->lock];
-	if (!lock->held) {
+	if (!is_meant(lock, step)) {
 		model_want(model, -ENOENT);
 		return true;
 	}
@@ -154,14 +161,14 @@ static bool refuse_change(struct model *model, const struct step *step, bool ove
 
 static bool forced(const struct step *step)
 {
-	return step->force && cast_actors[step->actor].admin;
+	return step->force && step->named && cast_actors[step->actor].admin;
 }
 
 static void release(struct model *model, const struct step *step)
 {
 	struct model_lock *lock = &model->locks[step->lock];
 	model_settle(model, step->lock);
-	if (!lock->held) {
+	if (!is_meant(lock, step)) {
 		model_want(model, 1);
 		return;
 	}
@@ -293,7 +300,7 @@ static void write_lines(struct model *model, const struct step *step)
 static void change_mode(struct model *model, const struct step *step)
 {
 	model_settle(model, step->lock);
-	if (refuse_change(model, step, cast_actors[step->actor].admin))
+	if (refuse_change(model, step, forced(step)))
 		return;
 	model_want(model, 0);
 	if (holds(model, step->lock, step->actor))

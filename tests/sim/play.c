@@ -136,9 +136,10 @@ static void lock_call(struct rig *rig, const struct step *step, const struct atl
 static void request_call(struct rig *rig, const struct step *step, struct rig_result *result)
 {
 	char text[256];
+	struct atlock_name name = cast_locks[step->lock].name;
 	struct atlock_caller self = cast_actors[step->actor].caller;
 	struct atlock_request request = {
-		.name = &cast_locks[step->lock].name,
+		.name = &name,
 		.caller = &cast_actors[step->actor].caller,
 		.ttl = step->op == STEP_WRITE ? 0 : step->ttl,
 		.version = step->version,
@@ -149,6 +150,8 @@ static void request_call(struct rig *rig, const struct step *step, struct rig_re
 		.priority = (enum atlock_priority)step->priority,
 		.timeout = step->timeout,
 	};
+	if (step->named)
+		memcpy(name.who, cast_actors[step->named - 1].caller.who, sizeof name.who);
 	if (step->op == STEP_WAIT && step->self >= 0) {
 		memcpy(self.who, cast_actors[step->self].caller.who, sizeof self.who);
 		self.bound_start = cast_actors[step->self].caller.bound_start;

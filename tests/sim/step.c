@@ -116,6 +116,8 @@ static void print_request(const struct step *step, char *out, size_t len)
 		append(out, len, " version=%" PRIu64, step->version);
 	append(out, len, "%s%s%s%s", step->exclusive ? " exclusive" : "", step->add ? " add" : "",
 	       step->force ? " force" : "", step->replace ? " replace" : "");
+	if (step->named)
+		append(out, len, " named=%s", cast_actors[step->named - 1].who);
 	if (step->op == STEP_WAIT || step->op == STEP_ENQUEUE || step->op == STEP_REPRIORITISE)
 		append(out, len, " priority=%d", step->priority);
 	if (step->op == STEP_WAIT || step->op == STEP_ENQUEUE)

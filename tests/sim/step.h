@@ -69,6 +69,7 @@ struct step {
 	bool exclusive;
 	bool add;
 	bool force;
+	int named; /* release, transfer, chmod: one more than the actor whose who the name says; 0: a plain name */
 	bool replace;
 	unsigned keys; /* bit set of the metadata keys that become `value` */
 	int value;

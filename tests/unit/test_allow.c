@@ -124,7 +124,7 @@ static void force_and_transfer_can_be_allowed(void **state)
 	struct atlock_caller to = stage_caller("dave@1");
 
 	assert_int_equal(stage_acquire(s, "global/a", "alice@1", 0), 0);
-	req = stage_ask(s, "global/a", "carol@1");
+	req = stage_ask(s, "global/a@1", "carol@1");
 	assert_true(atlock_lends(s->al, req->caller, "transfer", req->name));
 	assert_false(atlock_lends(s->al, req->caller, "force", req->name));
 	assert_false(atlock_lends(s->al, req->caller, "fly", req->name));
@@ -133,6 +133,9 @@ static void force_and_transfer_can_be_allowed(void **state)
 	assert_int_equal(atlock_transfer(s->al, req, &to, &s->why), 0);
 	assert_string_equal(stage_holder(s, "global/a"), "dave@1");
 	req = stage_ask(s, "global/a", "bob@1");
+	req->force = true;
+	assert_int_equal(atlock_release(s->al, req, NULL, &s->why), -EACCES);
+	req = stage_ask(s, "global/a@1", "bob@1");
 	assert_int_equal(atlock_release(s->al, req, NULL, &s->why), -EACCES);
 	req->force = true;
 	assert_int_equal(atlock_transfer(s->al, req, &to, &s->why), -EACCES);

@@ -55,7 +55,7 @@ static void log_is(struct stage *s, const char *expected)
 static void changes_of_a_lock_are_logged(void **state)
 {
 	struct stage *s = *state;
-	struct atlock_request *req = stage_ask(s, LOCK, "root@admin");
+	struct atlock_request *req = stage_ask(s, LOCK "@1", "root@admin");
 
 	assert_int_equal(stage_acquire(s, LOCK, "alice@1", 60), 0);
 	assert_int_equal(stage_renew(s, LOCK, "alice@1", 60), 0);

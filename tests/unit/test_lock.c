@@ -249,13 +249,36 @@ static void only_the_holder_releases(void **state)
 static void administrator_forces_a_release(void **state)
 {
 	struct stage *s = *state;
-	struct atlock_request *req = stage_ask(s, LOCK, "root@1");
+	struct atlock_request *req = stage_ask(s, LOCK "@1", "root@1");
 
 	assert_int_equal(stage_acquire(s, LOCK, "alice@1", 60), 0);
 	req->force = true;
 	assert_int_equal(atlock_release(s->al, req, NULL, &s->why), 0);
 	assert_string_equal(stage_holder(s, LOCK), "free");
 	assert_string_equal(stage_events(s), "acquired forced");
+}
+
+/* Without the holder's name it may be a script's clean-up, of a lock that it never got. */
+static void administrator_who_names_no_holder_forces_nothing(void **state)
+{
+	struct stage *s = *state;
+	struct atlock_caller bob = stage_caller("bob@1");
+	struct atlock_request *req = stage_ask(s, LOCK, "root@2");
+
+	assert_int_equal(stage_acquire(s, LOCK, "alice@1", 60), 0);
+	req->force = true;
+	assert_int_equal(atlock_release(s->al, req, NULL, &s->why), -EACCES);
+	assert_non_null(strstr(s->why.text, "name its holder: add @1 to the lock's name"));
+	assert_int_equal(atlock_transfer(s->al, req, &bob, &s->why), -EACCES);
+	assert_int_equal(atlock_chmod(s->al, req, 0600, &s->why), -EACCES);
+	assert_string_equal(stage_holder(s, LOCK), "alice@1");
+	stage_configure(s, "admin_rm", "any");
+	assert_int_equal(atlock_chmod(s->al, req, 0600, &s->why), 0);
+	assert_int_equal(atlock_release(s->al, req, NULL, &s->why), 0);
+	/* Another session of root's, too. */
+	stage_configure(s, "admin_rm", "named");
+	assert_int_equal(stage_acquire(s, LOCK, "root@1", 60), 0);
+	assert_int_equal(atlock_release(s->al, req, NULL, &s->why), -EPERM);
 }
 
 /* "rm f@build-17" is compare and delete, for administrators too. */
@@ -371,6 +394,7 @@ int main(void)
 		STAGED(releasing_a_free_lock_is_no_error),
 		STAGED(only_the_holder_releases),
 		STAGED(administrator_forces_a_release),
+		STAGED(administrator_who_names_no_holder_forces_nothing),
 		STAGED(release_under_another_who_in_the_name_does_nothing),
 		STAGED(release_of_another_version_is_refused),
 		STAGED(token_of_an_earlier_grant_is_stale),

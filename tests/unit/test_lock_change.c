@@ -339,7 +339,7 @@ static void administrator_forces_a_transfer(void **state)
 {
 	struct stage *s = *state;
 	struct atlock_caller bob = stage_caller("bob@1");
-	struct atlock_request *req = stage_ask(s, LOCK, "root@1");
+	struct atlock_request *req = stage_ask(s, LOCK "@1", "root@1");
 
 	assert_int_equal(stage_acquire(s, LOCK, "alice@1", 60), 0);
 	req->force = true;

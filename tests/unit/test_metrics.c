@@ -94,7 +94,7 @@ static void release_by_force_is_an_operation_of_its_own(void **state)
 	struct atlock_request *req;
 
 	assert_int_equal(stage_acquire(s, "global/a", "alice@1", 60), 0);
-	req = stage_ask(s, "global/a", "root@1");
+	req = stage_ask(s, "global/a@1", "root@1");
 	req->force = true;
 	assert_int_equal(atlock_release(s->al, req, NULL, &s->why), 0);
 	assert_sample(s, "operations_total{operation=\"force\",code=\"OK\"}", 1);
