@@ -49,6 +49,20 @@ bool allow_grants(struct op *op, struct slice lock, enum policy_action action)
 	return allow_ask(op, lock, action, path, &line) == POLICY_ALLOW;
 }
 
+bool allow_reads(struct op *op, struct slice lock, const char *key)
+{
+	char path[ATLOCK_PATH_MAX];
+	struct policy_question question = { .action = POLICY_READ, .key = key, .path = path, .user = &op->policy_user };
+	int rc;
+
+	if (op->policy == NULL || !policy_hides(op->policy))
+		return true;
+	rc = dir_path(op, lock, path, sizeof(path));
+	if (rc >= 0)
+		rc = policy_decide(op->policy, &question, NULL);
+	return rc >= 0 && rc != POLICY_DENY;
+}
+
 int allow_priority(struct op *op, struct slice lock, enum atlock_priority priority)
 {
 	if (priority == ATLOCK_HIGH)

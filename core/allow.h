@@ -18,6 +18,9 @@ int allow_action(struct op *op, struct slice lock, enum policy_action action);
 /* Whether a rule allows it, where others than administrators need one. */
 bool allow_grants(struct op *op, struct slice lock, enum policy_action action);
 
+/* Whether the caller may see the value of another holder's key; not if that cannot be told. */
+bool allow_reads(struct op *op, struct slice lock, const char *key);
+
 /* 0 if the caller may have this priority. */
 int allow_priority(struct op *op, struct slice lock, enum atlock_priority priority);
 

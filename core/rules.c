@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "allow.h"
 #include "dir.h"
@@ -42,8 +43,23 @@ bool rules_is_waiter(const struct op *op, const struct record_ticket *record, co
 	return is_same(op, record->owner, record->who, record->start, record->boot, caller);
 }
 
-/* What the holder wrote as reason=, as part of a sentence; empty if that is nothing. */
-static void held_reason(struct op *op, struct slice lock, char *out, size_t len)
+/* By mode and policy. Of the caller's groups only the first is known here: in doubt it is not shown. */
+static bool may_see_reason(struct op *op, struct slice lock, const struct record_lock *record)
+{
+	const struct atlock_caller *caller = op->caller;
+
+	if (caller == NULL)
+		return false;
+	if (caller->admin || (caller->uid == record->uid && slice_equal(record->owner, slice_of(caller->owner))))
+		return true;
+	if ((record->mode & (S_IRGRP | S_IROTH)) != (S_IRGRP | S_IROTH) &&
+	    ((record->mode & S_IRGRP) == 0 || caller->gid != record->gid))
+		return false;
+	return allow_reads(op, lock, "reason");
+}
+
+/* What the holder wrote as reason=, as part of a sentence; empty if that is nothing, or not for the caller. */
+static void held_reason(struct op *op, struct slice lock, const struct record_lock *record, char *out, size_t len)
 {
 	struct record_key key = record_key_of(TABLE_TEXT, lock);
 	struct seal_text text;
@@ -52,6 +68,8 @@ static void held_reason(struct op *op, struct slice lock, char *out, size_t len)
 	size_t left;
 
 	out[0] = '\0';
+	if (!may_see_reason(op, lock, record))
+		return;
 	(void)seal_get(op, &key, &text);
 	for (at = text.text.data, left = text.text.len; meta_next(&at, &left, &line);)
 		if (meta_line_is(&line, "reason") && line.value_len > 0)
@@ -91,7 +109,7 @@ int rules_refuse_held(struct op *op, struct slice lock, const struct record_lock
 	if (record->state == RECORD_DELAYED)
 		return refuse_delayed(op, lock, path, until, queue.count, err, code);
 	text_time(record->acquired + offset, since, sizeof(since));
-	held_reason(op, lock, reason, sizeof(reason));
+	held_reason(op, lock, record, reason, sizeof(reason));
 	why_set(op->why, err, code, "%s is held by %.*s@%.*s since %s until %s, %ju waiting%s: %s", path,
 		(int)record->owner.len, (const char *)record->owner.data, (int)record->who.len,
 		(const char *)record->who.data, since, until, (uintmax_t)queue.count, reason, advice);

@@ -33,6 +33,9 @@ int lock_xattr_list(struct call *call, struct node *node, FILE *names)
 		atlock_view_clear(&view);
 		return err == -ENODATA ? 0 : err;
 	}
+	/* Which keys the holder has is part of the text. */
+	if (lock_may(call, node, &view, R_OK) < 0)
+		view.meta_len = 0;
 	text = atlock_view_text(call->al, &view, &len);
 	atlock_view_clear(&view);
 	if (text == NULL)
