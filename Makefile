@@ -10,6 +10,7 @@ SAN ?=
 SEED ?= 1
 STEPS ?= 200000
 RUNS ?= 1000000
+TIMES ?= 20
 TARGETS ?= $(FUZZ_TARGETS)
 POINTS ?= 300
 JOBS ?= $(shell nproc)
@@ -117,7 +118,7 @@ all: $(LIBS) $(OUT)/include/atlock.h $(PROGRAMS) ## build the libraries and the 
 help: ## list the targets and variables
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 22
 	@echo
-	@echo '  BUILD=$(BUILD)  SAN=address|thread|fuzz  SEED=$(SEED)  STEPS=$(STEPS)  RUNS=$(RUNS)  POINTS=$(POINTS)  JOBS=$(JOBS)  AGAIN=$(AGAIN)  V=1'
+	@echo '  BUILD=$(BUILD)  SAN=address|thread|fuzz  SEED=$(SEED)  STEPS=$(STEPS)  RUNS=$(RUNS)  TIMES=$(TIMES)  POINTS=$(POINTS)  JOBS=$(JOBS)  AGAIN=$(AGAIN)  V=1'
 	@echo '  MNT=$(MNT)  STORE=$(STORE)  PREFIX=$(PREFIX)  DESTDIR='
 
 .PHONY: clean
@@ -361,6 +362,15 @@ check-hostile: ## the attacks of tests/hostile alone, in short form
 	@$(MAKE) check-mount TESTS='hostile/*'
 hostile: all $(MOUNT_PROGRAMS) ## the same in long form: ROUNDS=
 	@$(call runner,$(OUT)) env ATLOCKFS_BUILD=$(OUT) $(HOSTILE_LONG) tests/mount/run 'hostile/*'
+
+.PHONY: soak
+soak: all $(MOUNT_PROGRAMS) $(SIM_PROGRAM) ## mounts and attacks so many times in a row, none run again, each with a simulation: TIMES= SEED= STEPS=
+	@for i in $$(seq $(TIMES)); do \
+		$(call runner,$(OUT)) $(OUT)/sim $$(($(SEED) + i)) $(STEPS) >$(OUT)/soak.log 2>&1 || { cat $(OUT)/soak.log; exit 1; }; \
+		$(call runner,$(OUT)) env ATLOCKFS_BUILD=$(OUT) $(MOUNT_ENV_$(SAN)) tests/mount/run >$(OUT)/soak.log 2>&1 || \
+			{ grep -v '^ok' $(OUT)/soak.log; exit 1; }; \
+		echo "$$i of $(TIMES): $$(tail -n 1 $(OUT)/soak.log)"; \
+	done
 
 .PHONY: check-install
 check-install: all libraries | $(NEED)test ## what make install puts there: programs, manuals, library, units
