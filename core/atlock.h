@@ -580,6 +580,18 @@ struct atlock_query {
 	struct atlock_name after; /* len 0: from the start; set to the last one listed */
 };
 
+/*
+ * Where a listing is. Listings that take one show what comes after it: all of it if the place is empty (len 0) or NULL. While
+ * an item is shown, the place is that item's; a listing that is called later with a copy of it goes on behind that item, whatever
+ * was added or removed meanwhile, the item itself included. A place is good for the same listing of the same thing only.
+ */
+#define ATLOCK_PLACE_MAX 512
+
+struct atlock_place {
+	uint16_t len;
+	unsigned char data[ATLOCK_PLACE_MAX];
+};
+
 /* Return non-zero to stop. The view is only valid during the call. */
 typedef int atlock_list_fn(void *arg, const struct atlock_view *view);
 
@@ -591,24 +603,25 @@ int atlock_list(struct atlock *al, struct atlock_query *query, atlock_list_fn *f
  * Costs one seek a child, however many locks are below it.
  */
 typedef int atlock_child_fn(void *arg, const char *component, const struct atlock_view *view);
-int atlock_children(struct atlock *al, const char *dir, atlock_child_fn *fn, void *arg);
+int atlock_children(struct atlock *al, const char *dir, struct atlock_place *place, atlock_child_fn *fn, void *arg);
 
 /* --- By owner, who and host (by.c) -------------------------------------------------------------------------------------- */
 
 enum atlock_by { ATLOCK_BY_OWNER, ATLOCK_BY_WHO, ATLOCK_BY_HOST };
 
 /*
- * Every owner, who or host that holds something, sorted, each once and spelled as a path component. Owners and whos cost a
- * seek each, hosts a look at every lock. Called after the read, so `fn` may change things. Return non-zero to stop.
+ * Every owner, who or host that holds something, each once, spelled as a path component and sorted as it is unspelled.
+ * Owners cost a seek each, whos one for each owner they hold under, hosts a look at every lock. Return non-zero to stop.
  */
 typedef int atlock_group_fn(void *arg, const char *component);
-int atlock_by_groups(struct atlock *al, enum atlock_by by, atlock_group_fn *fn, void *arg);
+int atlock_by_groups(struct atlock *al, enum atlock_by by, struct atlock_place *place, atlock_group_fn *fn, void *arg);
 
 /* 0 if a component can stand for an owner, who or host; -EINVAL, and `why` gives the right spelling. */
 int atlock_by_check(const char *component, struct atlock_why *why);
 
 /* The locks of one of them, and one lock by its id: 0, or 1 (none). */
-int atlock_by_list(struct atlock *al, enum atlock_by by, const char *component, atlock_list_fn *fn, void *arg);
+int atlock_by_list(struct atlock *al, enum atlock_by by, const char *component, struct atlock_place *place,
+		   atlock_list_fn *fn, void *arg);
 int atlock_by_find(struct atlock *al, enum atlock_by by, const char *component, const char *id,
 		   struct atlock_view *out);
 
@@ -679,11 +692,21 @@ int atlock_reprioritise(struct atlock *al, const struct atlock_request *req, uin
 
 /* Lists a lock's tickets in service order, from one consistent state. */
 typedef int atlock_ticket_fn(void *arg, const struct atlock_ticket *ticket);
-int atlock_queue_list(struct atlock *al, const struct atlock_name *name, atlock_ticket_fn *fn, void *arg);
+int atlock_queue_list(struct atlock *al, const struct atlock_name *name, struct atlock_place *place,
+		      atlock_ticket_fn *fn, void *arg);
 
 /* Every lock that has waiters, in key order. */
 typedef int atlock_name_fn(void *arg, const struct atlock_name *name, uint64_t waiters);
-int atlock_queues(struct atlock *al, atlock_name_fn *fn, void *arg);
+int atlock_queues(struct atlock *al, struct atlock_place *place, atlock_name_fn *fn, void *arg);
+
+/*
+ * What leads to queues with waiters, directly below a path ("" for all trees, "repos/acme"), or below a directory of custom/;
+ * each component once. Costs what is below, whatever waits elsewhere. Errors as atlock_children(), and -ENOENT.
+ */
+int atlock_queue_children(struct atlock *al, const char *dir, struct atlock_place *place, atlock_group_fn *fn,
+			  void *arg);
+int atlock_queue_dir_children(struct atlock *al, uint64_t dir, struct atlock_place *place, atlock_group_fn *fn,
+			      void *arg);
 
 /* --- Directories of custom/ (dir.c) ---------------------------------------------------------------------------------------- */
 
@@ -726,7 +749,7 @@ int atlock_dir_set(struct atlock *al, uint64_t id, const struct atlock_dir_chang
 
 /* Directories, then held locks directly below `dir`; exactly one of the two pointers is set. -ENOENT. */
 typedef int atlock_dir_fn(void *arg, const struct atlock_dir *dir, const struct atlock_view *lock);
-int atlock_dir_list(struct atlock *al, uint64_t dir, atlock_dir_fn *fn, void *arg);
+int atlock_dir_list(struct atlock *al, uint64_t dir, struct atlock_place *place, atlock_dir_fn *fn, void *arg);
 
 /* --- Repository ownership (giturl.c, owners*.c) ------------------------------------------------------------------------------- */
 
@@ -798,7 +821,8 @@ int atlock_reference_get(struct atlock *al, const struct atlock_owners_path *pat
 
 /* What exists directly below a directory of owners/, each in the spelling that leads there. Return non-zero to stop. */
 typedef int atlock_owners_fn(void *arg, const char *component, bool directory);
-int atlock_owners_list(struct atlock *al, const struct atlock_owners_path *path, atlock_owners_fn *fn, void *arg);
+int atlock_owners_list(struct atlock *al, const struct atlock_owners_path *path, struct atlock_place *place,
+		       atlock_owners_fn *fn, void *arg);
 
 /* What `cat` prints. Returns a malloc'ed string or NULL. */
 char *atlock_ownership_text(struct atlock *al, const struct atlock_ownership *ownership, size_t *len);
@@ -853,7 +877,7 @@ int atlock_shared_remove(struct atlock *al, const char *resource, const struct a
 /* 0 or -ENOENT. The list is in order of names; return non-zero to stop. */
 int atlock_shared_get(struct atlock *al, const char *resource, struct atlock_shared *out);
 typedef int atlock_shared_fn(void *arg, const struct atlock_shared *shared);
-int atlock_shared_list(struct atlock *al, atlock_shared_fn *fn, void *arg);
+int atlock_shared_list(struct atlock *al, struct atlock_place *place, atlock_shared_fn *fn, void *arg);
 
 /*
  * Registers an app that belongs to the caller's uid and is UNKNOWN. 1 if it is there already and the caller may write it
@@ -879,7 +903,7 @@ int atlock_app_remove(struct atlock *al, const char *resource, const char *app, 
 
 int atlock_app_get(struct atlock *al, const char *resource, const char *app, struct atlock_app *out);
 typedef int atlock_app_fn(void *arg, const struct atlock_app *app);
-int atlock_app_list(struct atlock *al, const char *resource, atlock_app_fn *fn, void *arg);
+int atlock_app_list(struct atlock *al, const char *resource, struct atlock_place *place, atlock_app_fn *fn, void *arg);
 
 /*
  * Who keeps the resource from being stopped, as text (malloc'ed): "stop" or "keep", then a line for each app, then who has
@@ -935,9 +959,10 @@ int atlock_project_parse(const struct atlock_pull_name *pull, const char *path, 
 
 /* What exists directly below a directory of pulls/ ("pulls/github.com"), or below a directory of a pull's projects ("modules"). */
 typedef int atlock_pull_child_fn(void *arg, const char *component, bool directory);
-int atlock_pull_children(struct atlock *al, const char *path, atlock_pull_child_fn *fn, void *arg);
+int atlock_pull_children(struct atlock *al, const char *path, struct atlock_place *place, atlock_pull_child_fn *fn,
+			 void *arg);
 int atlock_project_children(struct atlock *al, const struct atlock_pull_name *pull, const char *dir,
-			    atlock_pull_child_fn *fn, void *arg);
+			    struct atlock_place *place, atlock_pull_child_fn *fn, void *arg);
 
 /* The texts of a pull request: pull_text.c says how they read. */
 enum atlock_pull_text { ATLOCK_PULL_HEAD, ATLOCK_PULL_META, ATLOCK_PULL_PROJECTS, ATLOCK_PULL_SUMMARY };
@@ -969,7 +994,8 @@ int atlock_project_drop(struct atlock *al, const struct atlock_caller *caller, c
 			const struct atlock_name *project, struct atlock_why *why);
 
 /* The locks that "pr:<num>" holds in exactly this repository, whoever owns them; and one by its id: 0 or 1. */
-int atlock_pull_locks(struct atlock *al, const struct atlock_pull_name *pull, atlock_list_fn *fn, void *arg);
+int atlock_pull_locks(struct atlock *al, const struct atlock_pull_name *pull, struct atlock_place *place,
+		      atlock_list_fn *fn, void *arg);
 int atlock_pull_lock(struct atlock *al, const struct atlock_pull_name *pull, const char *id, struct atlock_view *out);
 
 /*
@@ -1141,7 +1167,7 @@ struct atlock_day {
 
 /* All of them in order, the one of today among them even if it is empty. Called after the read. Return non-zero to stop. */
 typedef int atlock_day_fn(void *arg, const struct atlock_day *day);
-int atlock_days(struct atlock *al, atlock_day_fn *fn, void *arg);
+int atlock_days(struct atlock *al, struct atlock_place *place, atlock_day_fn *fn, void *arg);
 
 /* One by its name: 0 or 1 (none). And the name of today's. */
 int atlock_day_get(struct atlock *al, const char *name, struct atlock_day *out);

@@ -3,9 +3,21 @@
 #include <errno.h>
 #include <string.h>
 
-void below_start(struct below *below, const struct record_key *prefix)
+#include "place.h"
+
+void below_start(struct below *below, const struct record_key *prefix, struct atlock_place *place)
 {
+	struct slice after = place_text(place, BELOW_PART);
+	struct record_key last = *prefix;
+
 	below->prefix = below->from = *prefix;
+	below->place = place;
+	if (after.len == 0 || after.len > sizeof(last.data) - last.len)
+		return;
+	memcpy(last.data + last.len, after.data, after.len);
+	last.len += after.len;
+	below->from = last.data[last.len - 1] == '/' ? record_key_after_prefix(record_key_slice(&last))
+						     : record_key_after(record_key_slice(&last));
 }
 
 int below_next(struct op *op, struct below *below)
@@ -29,5 +41,6 @@ int below_next(struct op *op, struct below *below)
 	below->directory = slash != NULL;
 	below->from = below->directory ? record_key_after_prefix((struct slice){ below->key.data, start + len + 1 })
 				       : record_key_after(below->key);
+	place_set(below->place, BELOW_PART, (struct slice){ text, len + below->directory });
 	return 0;
 }

@@ -7,16 +7,20 @@
 
 #include "op.h"
 
+#define BELOW_PART 'b' /* of a place: the rest is the component, with a '/' behind that of a directory */
+
 struct below {
 	struct record_key prefix; /* of the directory, with its '/' */
 	struct record_key from;   /* where to go on */
+	struct atlock_place *place;
 	char component[ATLOCK_COMPONENT_MAX + 1];
 	bool directory;     /* the key goes on after the component: it is one of those below it */
 	struct slice key;   /* the first one of this child */
 	struct slice value; /* and its value */
 };
 
-void below_start(struct below *below, const struct record_key *prefix);
+/* Goes on after the place if that is one of these children, and sets it to each; it may be NULL. */
+void below_start(struct below *below, const struct record_key *prefix, struct atlock_place *place);
 
 /* The next child: 0 or 1 (no more). Whatever has both a key of its own and keys below it comes twice. */
 int below_next(struct op *op, struct below *below);

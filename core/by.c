@@ -5,6 +5,7 @@
 
 #include "escape.h"
 #include "held.h"
+#include "place.h"
 #include "pull.h"
 #include "view.h"
 #include "why.h"
@@ -24,44 +25,14 @@ static int group_spell(struct slice text, char out[ATLOCK_COMPONENT_MAX + 1])
 
 /* --- Which groups there are --- */
 
-/* Components, gathered before they are shown: one who may hold under several owners. */
+#define PART_GROUP 'g' /* of a place: the rest is the owner or who as it is kept, or the host as it is spelled */
+
 struct groups {
 	enum atlock_by by;
-	char **list;
-	size_t count;
-	size_t room;
+	struct atlock_place *place;
+	atlock_group_fn *fn;
+	void *arg;
 };
-
-static int groups_add(struct groups *groups, struct slice text)
-{
-	char component[ATLOCK_COMPONENT_MAX + 1];
-
-	/* Only a program that names itself can have one that does not fit. */
-	if (group_spell(text, component) < 0)
-		return 0;
-	if (groups->count > 0 && strcmp(groups->list[groups->count - 1], component) == 0)
-		return 0;
-	if (groups->count == groups->room) {
-		size_t room = groups->room * 2 + 64;
-		char **list = reallocarray(groups->list, room, sizeof(*list));
-
-		if (list == NULL)
-			return -ENOMEM;
-		groups->list = list;
-		groups->room = room;
-	}
-	groups->list[groups->count] = strdup(component);
-	return groups->list[groups->count++] == NULL ? -ENOMEM : 0;
-}
-
-static void groups_clear(struct groups *groups)
-{
-	while (groups->count > 0)
-		free(groups->list[--groups->count]);
-	free(groups->list);
-	groups->list = NULL;
-	groups->room = 0;
-}
 
 static int group_any(struct op *op, void *arg, struct slice lock, const struct record_lock *record)
 {
@@ -69,77 +40,222 @@ static int group_any(struct op *op, void *arg, struct slice lock, const struct r
 	return 1;
 }
 
-/* Adds `text` if one lock of the holder is held at this instant. */
-static int groups_add_held(struct op *op, struct groups *groups, const struct held_filter *filter, struct slice text)
+static struct held_filter group_filter(enum atlock_by by, struct slice text)
 {
-	int rc = held_walk(op, filter, group_any, NULL);
+	struct held_filter filter = { .owner = { NULL, 0 } };
 
-	return rc == 1 ? groups_add(groups, text) : rc;
+	if (by == ATLOCK_BY_OWNER)
+		filter.owner = text;
+	else if (by == ATLOCK_BY_WHO)
+		filter.who = text;
+	else
+		filter.host = text;
+	return filter;
 }
 
-static int gather_whos(struct op *op, struct groups *groups, struct slice owner)
+static int group_holds(struct op *op, enum atlock_by by, struct slice text)
 {
-	struct record_key from = held_owner_key(owner);
-	struct slice who;
+	struct held_filter filter = group_filter(by, text);
+
+	return held_walk(op, &filter, group_any, NULL);
+}
+
+/* Shows one that holds something at this instant: 0 to go on. */
+static int group_offer(struct op *op, const struct groups *groups, struct slice text)
+{
+	char component[ATLOCK_COMPONENT_MAX + 1];
 	int rc;
 
-	while ((rc = held_who_next(op, owner, &from, &who)) == 0) {
-		rc = groups_add_held(op, groups, &(struct held_filter){ .owner = owner, .who = who }, who);
-		if (rc < 0)
+	place_set(groups->place, PART_GROUP, text);
+	/* Only a program that names itself can have one that does not fit. */
+	if (group_spell(text, component) < 0)
+		return 0;
+	rc = group_holds(op, groups->by, text);
+	if (rc != 1)
+		return rc;
+	/* What had to be escaped may look like another that did not, and both are one directory. */
+	if (!slice_equal(text, slice_of(component))) {
+		rc = group_holds(op, groups->by, slice_of(component));
+		if (rc != 0)
+			return rc < 0 ? rc : 0;
+	}
+	return groups->fn(groups->arg, component);
+}
+
+static int owners_in_txn(struct op *op)
+{
+	const struct groups *groups = op->arg;
+	struct slice owner = place_text(groups->place, PART_GROUP);
+	struct record_key from = record_key_of(TABLE_HELD, (struct slice){ NULL, 0 });
+	int rc;
+
+	if (owner.data != NULL) {
+		from = held_owner_key(owner);
+		from = record_key_after_prefix(record_key_slice(&from));
+	}
+	while ((rc = held_owner_next(op, TABLE_HELD, &from, &owner)) == 0) {
+		rc = group_offer(op, groups, owner);
+		if (rc != 0)
 			return rc;
 	}
 	return rc < 0 ? rc : 0;
 }
 
-static int gather_holders(struct op *op, struct groups *groups)
+/* An owner and the first of its whos that was not shown yet. */
+struct holder_next {
+	struct slice owner;
+	struct slice who;
+};
+
+struct merge {
+	struct holder_next *list;
+	size_t count;
+	size_t room;
+};
+
+/* The owner's first who after `after`: 0 or 1. */
+static int who_after(struct op *op, struct slice owner, struct slice after, struct slice *who)
+{
+	struct record_key from = held_owner_key(owner);
+
+	if (after.data != NULL) {
+		from = record_key_holder(TABLE_HELD, owner, after);
+		from = record_key_after_prefix(record_key_slice(&from));
+	}
+	return held_who_next(op, owner, &from, who);
+}
+
+static int merge_add(struct merge *merge, struct slice owner, struct slice who)
+{
+	if (merge->count == merge->room) {
+		size_t room = merge->room * 2 + 16;
+		struct holder_next *list = reallocarray(merge->list, room, sizeof(*list));
+
+		if (list == NULL)
+			return -ENOMEM;
+		merge->list = list;
+		merge->room = room;
+	}
+	merge->list[merge->count++] = (struct holder_next){ owner, who };
+	return 0;
+}
+
+static int merge_start(struct op *op, struct merge *merge, struct slice after)
 {
 	struct record_key from = record_key_of(TABLE_HELD, (struct slice){ NULL, 0 });
 	struct slice owner = { NULL, 0 };
+	struct slice who;
 	int rc;
 
 	while ((rc = held_owner_next(op, TABLE_HELD, &from, &owner)) == 0) {
-		rc = groups->by == ATLOCK_BY_WHO
-			     ? gather_whos(op, groups, owner)
-			     : groups_add_held(op, groups, &(struct held_filter){ .owner = owner }, owner);
+		rc = who_after(op, owner, after, &who);
+		if (rc == 0)
+			rc = merge_add(merge, owner, who);
 		if (rc < 0)
 			return rc;
 	}
 	return rc < 0 ? rc : 0;
 }
 
-/* No index leads from host to host, and there are few: those seen are looked through for each lock. */
-static int gather_host(struct op *op, void *arg, struct slice lock, const struct record_lock *record)
+static int text_compare(struct slice a, struct slice b)
 {
-	struct groups *groups = arg;
+	int order = memcmp(a.data, b.data, a.len < b.len ? a.len : b.len);
+
+	return order != 0 ? order : (a.len > b.len) - (a.len < b.len);
+}
+
+/* Moves every owner that has this who next to its next. */
+static int merge_pass(struct op *op, struct merge *merge, struct slice who)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < merge->count; i++) {
+		struct holder_next *next = &merge->list[i];
+		int rc = slice_equal(next->who, who) ? who_after(op, next->owner, who, &next->who) : 0;
+
+		if (rc < 0)
+			return rc;
+		if (rc == 0)
+			merge->list[kept++] = *next;
+	}
+	merge->count = kept;
+	return 0;
+}
+
+/* Whos are kept by owner. Each once and in order is a merge of all owners' whos. */
+static int whos_show(struct op *op, const struct groups *groups, struct merge *merge)
+{
+	int rc = merge_start(op, merge, place_text(groups->place, PART_GROUP));
+
+	while (rc == 0 && merge->count > 0) {
+		struct slice who = merge->list[0].who;
+
+		for (size_t i = 1; i < merge->count; i++)
+			if (text_compare(merge->list[i].who, who) < 0)
+				who = merge->list[i].who;
+		rc = group_offer(op, groups, who);
+		if (rc == 0)
+			rc = merge_pass(op, merge, who);
+	}
+	return rc;
+}
+
+static int whos_in_txn(struct op *op)
+{
+	struct merge merge = { .list = NULL };
+	int rc = whos_show(op, op->arg, &merge);
+
+	free(merge.list);
+	return rc;
+}
+
+/* No index leads from host to host, and there are few: the next one is found by a look at every lock. */
+struct host_next {
+	char after[ATLOCK_COMPONENT_MAX + 1];
+	char next[ATLOCK_COMPONENT_MAX + 1]; /* "": none yet */
+};
+
+static int host_see(struct op *op, void *arg, struct slice lock, const struct record_lock *record)
+{
 	char component[ATLOCK_COMPONENT_MAX + 1];
+	struct host_next *host = arg;
 
 	(void)op, (void)lock;
-	if (group_spell(record->host, component) < 0)
-		return 0;
-	for (size_t i = 0; i < groups->count; i++)
-		if (strcmp(groups->list[i], component) == 0)
-			return 0;
-	return groups_add(groups, record->host);
+	if (group_spell(record->host, component) >= 0 && strcmp(component, host->after) > 0 &&
+	    (host->next[0] == '\0' || strcmp(component, host->next) < 0))
+		memcpy(host->next, component, sizeof(component));
+	return 0;
 }
 
-static int groups_in_txn(struct op *op)
+static int hosts_in_txn(struct op *op)
 {
-	struct groups *groups = op->arg;
+	const struct held_filter all = { .owner = { NULL, 0 } };
+	const struct groups *groups = op->arg;
+	struct slice after = place_text(groups->place, PART_GROUP);
+	struct host_next host = { .after = "" };
+	int rc;
 
-	groups_clear(groups);
-	return groups->by == ATLOCK_BY_HOST
-		       ? held_walk(op, &(struct held_filter){ .owner = { NULL, 0 } }, gather_host, groups)
-		       : gather_holders(op, groups);
+	if (after.len > 0 && after.len < sizeof(host.after))
+		memcpy(host.after, after.data, after.len);
+	while ((rc = held_walk(op, &all, host_see, &host)) == 0 && host.next[0] != '\0') {
+		place_set(groups->place, PART_GROUP, slice_of(host.next));
+		rc = groups->fn(groups->arg, host.next);
+		if (rc != 0)
+			return rc;
+		memcpy(host.after, host.next, sizeof(host.after));
+		host.next[0] = '\0';
+	}
+	return rc;
 }
 
-static int group_compare(const void *a, const void *b)
+int atlock_by_groups(struct atlock *al, enum atlock_by by, struct atlock_place *place, atlock_group_fn *fn, void *arg)
 {
-	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-int atlock_by_groups(struct atlock *al, enum atlock_by by, atlock_group_fn *fn, void *arg)
-{
-	struct groups groups = { .by = by };
+	static op_fn *const in_txn[] = {
+		[ATLOCK_BY_OWNER] = owners_in_txn,
+		[ATLOCK_BY_WHO] = whos_in_txn,
+		[ATLOCK_BY_HOST] = hosts_in_txn,
+	};
+	struct groups groups = { .by = by, .place = place, .fn = fn, .arg = arg };
 	struct op op;
 	int rc;
 
@@ -147,13 +263,7 @@ int atlock_by_groups(struct atlock *al, enum atlock_by by, atlock_group_fn *fn, 
 		return -EINVAL;
 	op_init(&op, al, NULL, NULL);
 	op.arg = &groups;
-	rc = op_view(&op, groups_in_txn);
-	if (groups.count > 0)
-		qsort(groups.list, groups.count, sizeof(*groups.list), group_compare);
-	for (size_t i = 0; rc == 0 && i < groups.count; i++)
-		if (i == 0 || strcmp(groups.list[i], groups.list[i - 1]) != 0)
-			rc = fn(arg, groups.list[i]);
-	groups_clear(&groups);
+	rc = op_view(&op, in_txn[by]);
 	return rc < 0 ? rc : 0;
 }
 
@@ -168,11 +278,15 @@ int atlock_by_check(const char *component, struct atlock_why *why)
 
 /* --- What is in one --- */
 
+#define PART_FILTER '0' /* of a place: one part for each filter; the rest is held_place() */
+
 /* Locks to show, or the one with an id to find. */
 struct group {
 	struct held_filter filter[2]; /* the second only if the first shows nothing to stop at */
 	size_t filters;
+	size_t at;      /* which of them shows */
 	const char *id; /* NULL: all */
+	struct atlock_place *place;
 	atlock_list_fn *fn;
 	void *arg;
 	struct atlock_view *out;
@@ -197,6 +311,11 @@ static int group_show(struct op *op, void *arg, struct slice lock, const struct 
 
 	if (group->id != NULL && !id_may_be(group->id, record))
 		return 0;
+	if (group->place != NULL) {
+		struct record_key place = held_place(record);
+
+		place_set(group->place, (unsigned char)(PART_FILTER + group->at), record_key_slice(&place));
+	}
 	rc = view_make(op, lock, record, &view);
 	if (rc < 0)
 		return rc;
@@ -214,10 +333,24 @@ static int group_show(struct op *op, void *arg, struct slice lock, const struct 
 static int group_in_txn(struct op *op)
 {
 	struct group *group = op->arg;
+	unsigned char part = place_part(group->place);
+	struct record_key after = { .len = 0 };
 	int rc = 0;
 
-	for (size_t i = 0; i < group->filters && rc == 0; i++)
-		rc = held_walk(op, &group->filter[i], group_show, group);
+	/* A copy: each lock that is shown sets the place anew. */
+	if (part != 0 && group->place->len <= sizeof(after.data)) {
+		after.len = place_text(group->place, part).len;
+		memcpy(after.data, place_text(group->place, part).data, after.len);
+	}
+	for (group->at = 0; group->at < group->filters && rc == 0; group->at++) {
+		struct held_filter filter = group->filter[group->at];
+
+		if (part > PART_FILTER + group->at)
+			continue;
+		if (part == PART_FILTER + group->at)
+			filter.after = record_key_slice(&after);
+		rc = held_walk(op, &filter, group_show, group);
+	}
 	return rc;
 }
 
@@ -234,19 +367,6 @@ static int group_run(struct atlock *al, struct group *group)
 	return rc < 0 ? rc : group->id == NULL ? 0 : rc == 0;
 }
 
-static struct held_filter group_filter(enum atlock_by by, struct slice text)
-{
-	struct held_filter filter = { .owner = { NULL, 0 } };
-
-	if (by == ATLOCK_BY_OWNER)
-		filter.owner = text;
-	else if (by == ATLOCK_BY_WHO)
-		filter.who = text;
-	else
-		filter.host = text;
-	return filter;
-}
-
 /* A component stands for the text it is, and for the one that had to be escaped to become it. */
 static int group_of_component(struct atlock *al, enum atlock_by by, const char *component, struct group *group)
 {
@@ -260,9 +380,10 @@ static int group_of_component(struct atlock *al, enum atlock_by by, const char *
 	return group_run(al, group);
 }
 
-int atlock_by_list(struct atlock *al, enum atlock_by by, const char *component, atlock_list_fn *fn, void *arg)
+int atlock_by_list(struct atlock *al, enum atlock_by by, const char *component, struct atlock_place *place,
+		   atlock_list_fn *fn, void *arg)
 {
-	struct group group = { .fn = fn, .arg = arg };
+	struct group group = { .place = place, .fn = fn, .arg = arg };
 
 	return group_of_component(al, by, component, &group);
 }
@@ -285,9 +406,10 @@ static int group_of_pull(struct atlock *al, const struct atlock_pull_name *pull,
 	return group_run(al, group);
 }
 
-int atlock_pull_locks(struct atlock *al, const struct atlock_pull_name *pull, atlock_list_fn *fn, void *arg)
+int atlock_pull_locks(struct atlock *al, const struct atlock_pull_name *pull, struct atlock_place *place,
+		      atlock_list_fn *fn, void *arg)
 {
-	struct group group = { .fn = fn, .arg = arg };
+	struct group group = { .place = place, .fn = fn, .arg = arg };
 
 	return group_of_pull(al, pull, &group);
 }

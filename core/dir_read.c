@@ -4,13 +4,19 @@
 
 #include "dir.h"
 #include "held.h"
+#include "place.h"
 #include "view.h"
 #include "why.h"
+
+/* Parts of places, in this order; the rest is the name. */
+#define PART_DIR 'd'
+#define PART_LOCK 'l'
 
 struct dir_read {
 	uint64_t id; /* of the directory, or of the one that `name` is in */
 	struct slice name;
 	struct atlock_dir *out;
+	struct atlock_place *place;
 	atlock_dir_fn *fn;
 	void *arg;
 };
@@ -95,18 +101,25 @@ int atlock_dir_find(struct atlock *al, uint64_t parent, const char *name, struct
 static int list_dirs(struct op *op, const struct dir_read *read)
 {
 	struct record_key prefix = record_key_number(TABLE_ENTRY, read->id);
+	struct slice after = place_text(read->place, PART_DIR);
 	struct record_key from = prefix;
 	struct atlock_dir dir;
 	struct slice key;
 	struct slice value;
 	int rc;
 
+	if (after.data != NULL) {
+		from = record_key_entry(read->id, after);
+		from = record_key_after(record_key_slice(&from));
+	}
 	while ((rc = store_next(op->txn, record_key_slice(&from), record_key_slice(&prefix), &key, &value)) == 0) {
 		rc = value.len == sizeof(dir.id) ? dir_read(op, record_number(value.data), &dir) : 1;
 		if (rc == 1)
 			rc = op_corrupt(op, key, -EBADMSG);
 		if (rc < 0)
 			return rc;
+		place_set(read->place, PART_DIR,
+			  (struct slice){ (const char *)key.data + prefix.len, key.len - prefix.len });
 		if (read->fn(read->arg, &dir, NULL) != 0)
 			return 1;
 		from = record_key_after(key);
@@ -138,10 +151,17 @@ static int list_locks(struct op *op, const struct dir_read *read)
 
 	dir_key(&within, read->id, slice_of(""));
 	from = prefix = record_key_of(TABLE_LOCK, name_slice(&within));
+	if (place_part(read->place) == PART_LOCK) {
+		dir_key(&within, read->id, place_text(read->place, PART_LOCK));
+		from = record_key_of(TABLE_LOCK, name_slice(&within));
+		from = record_key_after(record_key_slice(&from));
+	}
 	while ((rc = store_next(op->txn, record_key_slice(&from), record_key_slice(&prefix), &key, &value)) == 0) {
 		rc = record_decode(RECORD_LOCK, value, &record);
 		if (rc < 0)
 			return op_corrupt(op, key, rc);
+		place_set(read->place, PART_LOCK,
+			  (struct slice){ (const char *)key.data + prefix.len, key.len - prefix.len });
 		if (held_now(op, &record))
 			rc = list_lock(op, read, (struct slice){ (const char *)key.data + 1, key.len - 1 }, &record);
 		if (rc != 0)
@@ -159,16 +179,16 @@ static int list_in_txn(struct op *op)
 
 	if (rc == 1)
 		return -ENOENT;
-	if (rc == 0)
+	if (rc == 0 && place_part(read->place) != PART_LOCK)
 		rc = list_dirs(op, read);
 	if (rc == 0)
 		rc = list_locks(op, read);
 	return rc < 0 ? rc : 0;
 }
 
-int atlock_dir_list(struct atlock *al, uint64_t dir, atlock_dir_fn *fn, void *arg)
+int atlock_dir_list(struct atlock *al, uint64_t dir, struct atlock_place *place, atlock_dir_fn *fn, void *arg)
 {
-	struct dir_read read = { .id = dir, .fn = fn, .arg = arg };
+	struct dir_read read = { .id = dir, .place = place, .fn = fn, .arg = arg };
 	struct op op;
 
 	if (al == NULL || fn == NULL)

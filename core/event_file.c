@@ -7,6 +7,7 @@
 #include "event.h"
 #include "event_day.h"
 #include "event_shown.h"
+#include "place.h"
 
 /* --- Reading a day's file --- */
 
@@ -251,9 +252,13 @@ static int days_in_txn(struct op *op)
 	return 0;
 }
 
-int atlock_days(struct atlock *al, atlock_day_fn *fn, void *arg)
+#define PART 'd' /* of a place: the rest is the file's name, which sorts as days do */
+
+int atlock_days(struct atlock *al, struct atlock_place *place, atlock_day_fn *fn, void *arg)
 {
+	struct slice after = place_text(place, PART);
 	struct day_list list = { .days = NULL };
+	char last[ATLOCK_DAY_NAME] = "";
 	struct atlock_day day;
 	struct op op;
 	size_t i;
@@ -264,10 +269,14 @@ int atlock_days(struct atlock *al, atlock_day_fn *fn, void *arg)
 	op_init(&op, al, NULL, NULL);
 	op.arg = &list;
 	rc = op_view(&op, days_in_txn);
+	if (after.len > 0 && after.len < sizeof(last))
+		memcpy(last, after.data, after.len);
 	for (i = 0; rc == 0 && i < list.count; i++) {
-		if (i > 0 && list.days[i] == list.days[i - 1])
-			continue;
 		day_fill(list.days[i], &day);
+		if (strcmp(day.name, last) <= 0)
+			continue;
+		memcpy(last, day.name, sizeof(last));
+		place_set(place, PART, slice_of(last));
 		rc = atlock_day_get(al, day.name, &day);
 		/* One that went meanwhile is not shown. */
 		rc = rc == 0 ? fn(arg, &day) : rc < 0 ? rc : 0;

@@ -77,6 +77,18 @@ static int walk_entry(struct op *op, const struct held_filter *filter, held_fn *
 	return fn(op, arg, lock, &record);
 }
 
+struct record_key held_place(const struct record_lock *record)
+{
+	return record_key_held(TABLE_HELD, record->owner, record->who, record->token);
+}
+
+static bool is_behind(struct slice key, struct slice other)
+{
+	int order = memcmp(key.data, other.data, key.len < other.len ? key.len : other.len);
+
+	return order > 0 || (order == 0 && key.len > other.len);
+}
+
 static int walk_owner(struct op *op, const struct held_filter *filter, struct slice owner, held_fn *fn, void *arg)
 {
 	struct record_key prefix = filter->who.data != NULL ? record_key_holder(TABLE_HELD, owner, filter->who)
@@ -86,6 +98,8 @@ static int walk_owner(struct op *op, const struct held_filter *filter, struct sl
 	struct slice lock;
 	int rc;
 
+	if (filter->after.len > 0 && is_behind(filter->after, record_key_slice(&prefix)))
+		from = record_key_after(filter->after);
 	while ((rc = store_next(op->txn, record_key_slice(&from), record_key_slice(&prefix), &key, &lock)) == 0) {
 		from = record_key_after(key);
 		rc = walk_entry(op, filter, fn, arg, lock);
@@ -98,11 +112,14 @@ static int walk_owner(struct op *op, const struct held_filter *filter, struct sl
 int held_walk(struct op *op, const struct held_filter *filter, held_fn *fn, void *arg)
 {
 	struct record_key from = record_key_of(TABLE_HELD, (struct slice){ NULL, 0 });
+	const char *last = filter->after.data;
 	struct slice owner = { NULL, 0 };
 	int rc;
 
 	if (filter->owner.data != NULL)
 		return walk_owner(op, filter, filter->owner, fn, arg);
+	if (filter->after.len > 1)
+		from = record_key_of(TABLE_HELD, (struct slice){ last + 1, strnlen(last + 1, filter->after.len - 1) });
 	while ((rc = held_owner_next(op, TABLE_HELD, &from, &owner)) == 0) {
 		rc = walk_owner(op, filter, owner, fn, arg);
 		if (rc != 0)

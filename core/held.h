@@ -25,8 +25,12 @@ struct held_filter {
 	struct slice owner;
 	struct slice who;
 	struct slice host;
-	struct slice repo; /* of repos/, in its one spelling */
+	struct slice repo;  /* of repos/, in its one spelling */
+	struct slice after; /* where to go on: held_place() of the lock that was walked last */
 };
+
+/* Where a held lock is in the order of a walk. */
+struct record_key held_place(const struct record_lock *record);
 
 /* Returns 0 to go on; anything else ends the walk and is returned by it. `lock` points into the store. */
 typedef int held_fn(struct op *op, void *arg, struct slice lock, const struct record_lock *record);

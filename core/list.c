@@ -203,6 +203,7 @@ int atlock_list(struct atlock *al, struct atlock_query *query, atlock_list_fn *f
 
 struct children {
 	struct atlock_name prefix; /* as name_prefix() gives it */
+	struct atlock_place *place;
 	atlock_child_fn *fn;
 	void *arg;
 };
@@ -260,7 +261,7 @@ static int children_in_txn(struct op *op)
 	struct below child;
 	int rc;
 
-	below_start(&child, &prefix);
+	below_start(&child, &prefix, children->place);
 	while ((rc = below_next(op, &child)) == 0) {
 		rc = child_show(op, children, &child);
 		if (rc != 0)
@@ -269,9 +270,9 @@ static int children_in_txn(struct op *op)
 	return rc < 0 ? rc : 0;
 }
 
-int atlock_children(struct atlock *al, const char *dir, atlock_child_fn *fn, void *arg)
+int atlock_children(struct atlock *al, const char *dir, struct atlock_place *place, atlock_child_fn *fn, void *arg)
 {
-	struct children children = { .fn = fn, .arg = arg };
+	struct children children = { .place = place, .fn = fn, .arg = arg };
 	struct op op;
 	int rc;
 

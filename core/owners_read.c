@@ -7,6 +7,7 @@
 
 #include "below.h"
 #include "owners.h"
+#include "place.h"
 #include "text.h"
 
 struct owners_read {
@@ -14,6 +15,7 @@ struct owners_read {
 	const struct atlock_owners_path *path;
 	struct atlock_ownership *ownership;
 	struct atlock_reference *reference;
+	struct atlock_place *place;
 	atlock_owners_fn *fn;
 	void *arg;
 };
@@ -90,6 +92,11 @@ int atlock_reference_get(struct atlock *al, const struct atlock_owners_path *pat
 
 /* --- Directories --- */
 
+/* Parts of places: "-" before the longer URLs; below it the types, each a part, before "owner". */
+#define PART_DASH '-'
+#define PART_TYPE '1'
+#define PART_OWNER '9'
+
 static int list_show(const struct owners_read *read, const char *component, bool directory)
 {
 	return read->fn(read->arg, component, directory);
@@ -116,15 +123,17 @@ static int list_dir(struct op *op, const struct owners_read *read)
 	struct below child;
 	int rc = 1;
 
-	if (path->url[0] != '\0')
-		rc = owners_claim_get(op, slice_of(path->url), &claim);
-	if (rc == 0)
-		rc = list_show(read, "-", true);
-	else if (rc == 1)
-		rc = 0;
 	if (path->prefix[0] != '\0')
 		prefix.data[prefix.len++] = '/';
-	below_start(&child, &prefix);
+	below_start(&child, &prefix, read->place);
+	if (path->url[0] != '\0' && place_part(read->place) == 0)
+		rc = owners_claim_get(op, slice_of(path->url), &claim);
+	if (rc == 0) {
+		place_set(read->place, PART_DASH, (struct slice){ NULL, 0 });
+		rc = list_show(read, "-", true);
+	} else if (rc == 1) {
+		rc = 0;
+	}
 	while (rc == 0 && (rc = below_next(op, &child)) == 0)
 		rc = list_child(op, read, &child);
 	return rc;
@@ -134,15 +143,21 @@ static int list_dir(struct op *op, const struct owners_read *read)
 static int list_url(struct op *op, const struct owners_read *read)
 {
 	struct record_claim claim;
+	unsigned char shown = place_part(read->place);
 	int rc = owners_claim_get(op, slice_of(read->path->url), &claim);
 
 	for (int i = 0; rc == 0 && i < ATLOCK_REFERENCE_TYPES; i++) {
 		enum atlock_reference_type type = (enum atlock_reference_type)i;
 
-		if (*owners_count(&claim, type) > 0)
-			rc = list_show(read, owners_type_name(type), true);
+		if (PART_TYPE + i <= shown || *owners_count(&claim, type) == 0)
+			continue;
+		place_set(read->place, (unsigned char)(PART_TYPE + i), (struct slice){ NULL, 0 });
+		rc = list_show(read, owners_type_name(type), true);
 	}
-	return rc != 0 ? rc : list_show(read, "owner", false);
+	if (rc != 0 || shown == PART_OWNER)
+		return rc;
+	place_set(read->place, PART_OWNER, (struct slice){ NULL, 0 });
+	return list_show(read, "owner", false);
 }
 
 static int list_type(struct op *op, const struct owners_read *read)
@@ -153,7 +168,7 @@ static int list_type(struct op *op, const struct owners_read *read)
 	struct below child;
 	int rc = 0;
 
-	below_start(&child, &prefix);
+	below_start(&child, &prefix, read->place);
 	while (rc == 0 && (rc = below_next(op, &child)) == 0)
 		rc = list_show(read, child.component, false);
 	return rc;
@@ -172,9 +187,10 @@ static int list_in_txn(struct op *op)
 	return lists[read->path->kind] == NULL ? -ENOTDIR : lists[read->path->kind](op, read);
 }
 
-int atlock_owners_list(struct atlock *al, const struct atlock_owners_path *path, atlock_owners_fn *fn, void *arg)
+int atlock_owners_list(struct atlock *al, const struct atlock_owners_path *path, struct atlock_place *place,
+		       atlock_owners_fn *fn, void *arg)
 {
-	struct owners_read read = { .path = path, .fn = fn, .arg = arg };
+	struct owners_read read = { .path = path, .place = place, .fn = fn, .arg = arg };
 	struct op op;
 	int rc;
 

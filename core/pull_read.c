@@ -17,6 +17,7 @@
 
 struct list {
 	struct record_key prefix;
+	struct atlock_place *place;
 	atlock_pull_child_fn *fn;
 	void *arg;
 };
@@ -27,7 +28,7 @@ static int list_in_txn(struct op *op)
 	struct below child;
 	int rc;
 
-	below_start(&child, &list->prefix);
+	below_start(&child, &list->prefix, list->place);
 	while ((rc = below_next(op, &child)) == 0) {
 		rc = list->fn(list->arg, child.component, child.directory);
 		if (rc != 0)
@@ -45,9 +46,10 @@ static int list_run(struct atlock *al, struct list *list)
 	return op_view(&op, list_in_txn);
 }
 
-int atlock_pull_children(struct atlock *al, const char *path, atlock_pull_child_fn *fn, void *arg)
+int atlock_pull_children(struct atlock *al, const char *path, struct atlock_place *place, atlock_pull_child_fn *fn,
+			 void *arg)
 {
-	struct list list = { .fn = fn, .arg = arg };
+	struct list list = { .place = place, .fn = fn, .arg = arg };
 	struct atlock_pull_name name;
 	char text[ATLOCK_KEY_MAX + 1];
 	int rc;
@@ -63,9 +65,9 @@ int atlock_pull_children(struct atlock *al, const char *path, atlock_pull_child_
 }
 
 int atlock_project_children(struct atlock *al, const struct atlock_pull_name *pull, const char *dir,
-			    atlock_pull_child_fn *fn, void *arg)
+			    struct atlock_place *place, atlock_pull_child_fn *fn, void *arg)
 {
-	struct list list = { .fn = fn, .arg = arg };
+	struct list list = { .place = place, .fn = fn, .arg = arg };
 	char path[ATLOCK_PATH_MAX];
 	struct atlock_name prefix;
 	size_t skip;

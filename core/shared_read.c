@@ -4,10 +4,13 @@
 #include <string.h>
 
 #include "name.h"
+#include "place.h"
 #include "shared.h"
 #include "table.h"
 #include "text.h"
 #include "view.h"
+
+#define PART 'n' /* of a place: the rest is the resource's or the app's name */
 
 struct shared_read {
 	struct slice resource;
@@ -16,6 +19,7 @@ struct shared_read {
 	struct atlock_app *out;
 	atlock_shared_fn *each;
 	atlock_app_fn *each_app;
+	struct atlock_place *place;
 	void *arg;
 	FILE *text;
 };
@@ -88,19 +92,24 @@ int atlock_shared_get(struct atlock *al, const char *resource, struct atlock_sha
 static int list_in_txn(struct op *op)
 {
 	const unsigned char table = TABLE_SHARED;
-	struct record_key from = record_key_of(TABLE_SHARED, (struct slice){ NULL, 0 });
 	const struct shared_read *read = op->arg;
+	struct record_key from = record_key_of(TABLE_SHARED, place_text(read->place, PART));
 	struct record_shared record;
 	struct atlock_shared shared;
 	struct slice key;
 	struct slice value;
 	int rc;
 
+	if (place_part(read->place) == PART)
+		from = record_key_after(record_key_slice(&from));
 	while ((rc = store_next(op->txn, record_key_slice(&from), (struct slice){ &table, 1 }, &key, &value)) == 0) {
+		struct slice name = { (const char *)key.data + 1, key.len - 1 };
+
 		rc = record_decode(RECORD_SHARED, value, &record);
 		if (rc < 0)
 			return op_corrupt(op, key, rc);
-		shared_fill(&shared, (struct slice){ (const char *)key.data + 1, key.len - 1 }, &record);
+		shared_fill(&shared, name, &record);
+		place_set(read->place, PART, name);
 		if (read->each(read->arg, &shared) != 0)
 			return 0;
 		from = record_key_after(key);
@@ -108,9 +117,9 @@ static int list_in_txn(struct op *op)
 	return rc < 0 ? rc : 0;
 }
 
-int atlock_shared_list(struct atlock *al, atlock_shared_fn *fn, void *arg)
+int atlock_shared_list(struct atlock *al, struct atlock_place *place, atlock_shared_fn *fn, void *arg)
 {
-	struct shared_read read = { .each = fn, .arg = arg };
+	struct shared_read read = { .each = fn, .place = place, .arg = arg };
 
 	return fn == NULL ? -EINVAL : read_run(al, NULL, NULL, &read, list_in_txn);
 }
@@ -138,7 +147,8 @@ int atlock_app_get(struct atlock *al, const char *resource, const char *app, str
 static int app_list_in_txn(struct op *op)
 {
 	const struct shared_read *read = op->arg;
-	struct record_key from = record_key_app(read->resource, slice_of(""));
+	struct slice after = place_text(read->place, PART);
+	struct record_key from = record_key_app(read->resource, after);
 	struct record_shared shared;
 	struct record_app record;
 	struct atlock_app app;
@@ -147,17 +157,20 @@ static int app_list_in_txn(struct op *op)
 
 	if (rc != 0)
 		return rc == 1 ? -ENOENT : rc;
+	if (after.data != NULL)
+		from = record_key_after(record_key_slice(&from));
 	while ((rc = shared_app_next(op, read->resource, &from, &name, &record)) == 0) {
 		app_fill(op, &app, name, &record);
+		place_set(read->place, PART, name);
 		if (read->each_app(read->arg, &app) != 0)
 			return 0;
 	}
 	return rc < 0 ? rc : 0;
 }
 
-int atlock_app_list(struct atlock *al, const char *resource, atlock_app_fn *fn, void *arg)
+int atlock_app_list(struct atlock *al, const char *resource, struct atlock_place *place, atlock_app_fn *fn, void *arg)
 {
-	struct shared_read read = { .each_app = fn, .arg = arg };
+	struct shared_read read = { .each_app = fn, .place = place, .arg = arg };
 
 	return fn == NULL || resource == NULL ? -EINVAL : read_run(al, resource, NULL, &read, app_list_in_txn);
 }

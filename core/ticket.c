@@ -1,4 +1,4 @@
-/* Places in a queue: reading, leaving, changing priority. */
+/* Places in a queue: leaving, changing priority. */
 #include <errno.h>
 #include <string.h>
 
@@ -19,12 +19,7 @@ struct place {
 	uint64_t number;
 	const char *owner;
 	const char *who;
-	struct atlock_ticket *out;
-	atlock_ticket_fn *fn;
-	void *arg;
 };
-
-/* --- Leaving --- */
 
 /* The ticket a request means, if the caller may change it: 0 or 1 (there is none). */
 static int place_take(struct op *op, struct place *place, struct ticket *ticket)
@@ -161,123 +156,4 @@ int atlock_wait_cancel(struct atlock *al, uint64_t wait)
 	if (rc < 0 && al != NULL)
 		park_leave(al, wait);
 	return rc == 0 ? park_cancel(al->park, wait) : rc;
-}
-
-/* --- Reading --- */
-
-/* Walks the queue in service order, leaving out who is past his deadline. */
-static int queue_walk(struct op *op, struct place *place, bool one)
-{
-	struct slice owner = slice_of(place->owner != NULL ? place->owner : "");
-	struct slice who = slice_of(place->who != NULL ? place->who : "");
-	struct ticket ticket = { .number = 0 };
-	uint64_t position = 0;
-	uint8_t rank = 0;
-	int rc;
-
-	while ((rc = table_ticket_next(op, place->lock, rank, ticket.number, &ticket)) == 0) {
-		struct atlock_ticket view;
-		int64_t expected;
-
-		rank = table_rank(ticket.record.priority);
-		if (ticket.record.deadline < op->now)
-			continue;
-		position++;
-		if (one && (place->number != 0
-				    ? ticket.number != place->number
-				    : !slice_equal(ticket.record.owner, owner) || !slice_equal(ticket.record.who, who)))
-			continue;
-		rc = expect_wait(op, place->lock, position, &expected);
-		if (rc == 0)
-			rc = view_ticket(&ticket, position, expected, one ? place->out : &view);
-		if (rc < 0 || one)
-			return rc;
-		rc = place->fn(place->arg, &view);
-		atlock_ticket_clear(&view);
-		if (rc != 0)
-			return 0;
-	}
-	return rc;
-}
-
-static int ticket_get_in_txn(struct op *op)
-{
-	return queue_walk(op, op->arg, true);
-}
-
-static int queue_list_in_txn(struct op *op)
-{
-	int rc = queue_walk(op, op->arg, false);
-
-	return rc < 0 ? rc : 0;
-}
-
-static int place_view(struct atlock *al, const struct atlock_name *name, struct place *place, op_fn *fn)
-{
-	struct op op;
-
-	if (al == NULL || name_check(name) < 0)
-		return -EINVAL;
-	place->lock = name_slice(name);
-	op_init(&op, al, NULL, NULL);
-	op.arg = place;
-	return op_view(&op, fn);
-}
-
-int atlock_ticket_get(struct atlock *al, const struct atlock_name *name, uint64_t ticket, const char *owner,
-		      const char *who, struct atlock_ticket *out)
-{
-	struct place place = { .number = ticket, .owner = owner, .who = who, .out = out };
-
-	if (out == NULL || (ticket == 0 && (owner == NULL || who == NULL)))
-		return -EINVAL;
-	return place_view(al, name, &place, ticket_get_in_txn);
-}
-
-int atlock_queue_list(struct atlock *al, const struct atlock_name *name, atlock_ticket_fn *fn, void *arg)
-{
-	struct place place = { .fn = fn, .arg = arg };
-
-	return fn == NULL ? -EINVAL : place_view(al, name, &place, queue_list_in_txn);
-}
-
-struct queues {
-	atlock_name_fn *fn;
-	void *arg;
-};
-
-static int queues_in_txn(struct op *op)
-{
-	const unsigned char table = TABLE_QUEUE;
-	struct slice prefix = { &table, 1 };
-	struct record_key from = record_key_of(TABLE_QUEUE, (struct slice){ NULL, 0 });
-	struct queues *queues = op->arg;
-	struct record_queue queue;
-	struct atlock_name name;
-	struct slice key;
-	struct slice value;
-	int rc;
-
-	while ((rc = store_next(op->txn, record_key_slice(&from), prefix, &key, &value)) == 0) {
-		rc = record_decode(RECORD_QUEUE, value, &queue);
-		if (rc < 0)
-			return op_corrupt(op, key, rc);
-		name_from_key(&name, (struct slice){ (const unsigned char *)key.data + 1, key.len - 1 });
-		if (queues->fn(queues->arg, &name, queue.count) != 0)
-			return 0;
-		from = record_key_after(key);
-	}
-	return rc < 0 ? rc : 0;
-}
-
-int atlock_queues(struct atlock *al, atlock_name_fn *fn, void *arg)
-{
-	struct queues queues = { fn, arg };
-	struct op op;
-
-	if (al == NULL || fn == NULL)
-		return -EINVAL;
-	op_init(&op, al, NULL, NULL);
-	op.arg = &queues;
-	return op_view(&op, queues_in_txn);
 }

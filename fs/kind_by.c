@@ -56,12 +56,12 @@ static int root_lookup(struct call *call, struct node *dir, const char *name, st
 
 static int root_list(struct call *call, struct node *dir, struct listing *out)
 {
-	int err = 0;
+	int full = 0;
 
 	(void)call, (void)dir;
-	for (size_t i = 0; err == 0 && i < GROUPS; i++)
-		err = listing_add(out, groups[i], S_IFDIR);
-	return err;
+	for (size_t i = listing_index(out); full == 0 && i < GROUPS; i++)
+		full = listing_add_index(out, i, groups[i], S_IFDIR);
+	return 0;
 }
 
 /* --- by/owner/, by/who/, by/host/ --- */
@@ -101,7 +101,7 @@ static int list_group(void *arg, const char *component)
 
 	list->reached = list->reach.all;
 	if (!list->reached)
-		err = atlock_by_list(list->call->al, list->by, component, find_reached, list);
+		err = atlock_by_list(list->call->al, list->by, component, NULL, find_reached, list);
 	return err < 0 || !list->reached ? err : listing_add(list->out, component, S_IFDIR);
 }
 
@@ -111,7 +111,7 @@ static int groups_list(struct call *call, struct node *dir, struct listing *out)
 	int err = reach_begin(&list.reach, call);
 
 	if (err == 0)
-		err = atlock_by_groups(call->al, list.by, list_group, &list);
+		err = atlock_by_groups(call->al, list.by, listing_place(out), list_group, &list);
 	reach_end(&list.reach);
 	return err;
 }
@@ -182,7 +182,8 @@ static int group_list(struct call *call, struct node *dir, struct listing *out)
 	int err = reach_begin(&list.reach, call);
 
 	if (err == 0)
-		err = atlock_by_list(call->al, group_of(dir->parent), dir->component, list_lock, &list);
+		err = atlock_by_list(call->al, group_of(dir->parent), dir->component, listing_place(out), list_lock,
+				     &list);
 	reach_end(&list.reach);
 	return err;
 }

@@ -135,12 +135,12 @@ static int config_lookup(struct call *call, struct node *dir, const char *name, 
 static int config_list(struct call *call, struct node *dir, struct listing *out)
 {
 	const char *name;
-	int err = 0;
+	int full = 0;
 
 	(void)call, (void)dir;
-	for (size_t i = 0; err == 0 && (name = atlock_option_name(i, NULL)) != NULL; i++)
-		err = listing_add(out, name, S_IFREG);
-	return err;
+	for (size_t i = listing_index(out); full == 0 && (name = atlock_option_name(i, NULL)) != NULL; i++)
+		full = listing_add_index(out, i, name, S_IFREG);
+	return 0;
 }
 
 /* Most likely a slip of the pen: the table says which option was meant. */

@@ -75,7 +75,7 @@ static int list_entry(void *arg, const struct atlock_dir *dir, const struct atlo
 static int custom_list(struct call *call, struct node *dir, struct listing *out)
 {
 	struct custom_listing list = { .out = out, .al = call->al };
-	int err = atlock_dir_list(call->al, dir->dir, list_entry, &list);
+	int err = atlock_dir_list(call->al, dir->dir, listing_place(out), list_entry, &list);
 
 	return list.err < 0 ? list.err : err < 0 ? err : 0;
 }

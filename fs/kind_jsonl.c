@@ -89,7 +89,7 @@ static int page_queue(void *arg, const struct atlock_name *name, uint64_t waiter
 	if (!reach_lock(&page->reach, name))
 		return 0;
 	page->lock = name;
-	err = atlock_queue_list(page->al, name, page_ticket, page);
+	err = atlock_queue_list(page->al, name, NULL, page_ticket, page);
 	return err < 0 ? err : 0;
 }
 
@@ -112,7 +112,7 @@ static int page_next(struct call *call, struct content *content, struct cursor *
 		if (err == 0)
 			cursor->at = PAGE_WAITERS;
 	} else {
-		err = atlock_queues(call->al, page_queue, &page);
+		err = atlock_queues(call->al, NULL, page_queue, &page);
 		cursor->at = PAGES_END;
 	}
 	reach_end(&page.reach);

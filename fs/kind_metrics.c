@@ -51,7 +51,9 @@ static int metrics_dir_lookup(struct call *call, struct node *dir, const char *n
 static int metrics_dir_list(struct call *call, struct node *dir, struct listing *out)
 {
 	(void)call, (void)dir;
-	return listing_add(out, METRICS_FILE, S_IFREG);
+	if (listing_index(out) == 0)
+		(void)listing_add_index(out, 0, METRICS_FILE, S_IFREG);
+	return 0;
 }
 
 const struct kind kind_metrics_dir = {

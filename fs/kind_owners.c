@@ -109,7 +109,7 @@ static int owners_list(struct call *call, struct node *dir, struct listing *out)
 	struct atlock_owners_path path;
 	int err = owners_path(call, dir, "", &path);
 
-	return err < 0 ? err : atlock_owners_list(call->al, &path, list_one, out);
+	return err < 0 ? err : atlock_owners_list(call->al, &path, listing_place(out), list_one, out);
 }
 
 /* The kernel has found that it is not there, so it is the name of a file. */
@@ -135,7 +135,7 @@ static int owners_rmdir(struct call *call, struct node *dir, const char *name)
 	int err = owners_path(call, dir, name, &path);
 
 	if (err == 0)
-		err = atlock_owners_list(call->al, &path, count_one, &any);
+		err = atlock_owners_list(call->al, &path, NULL, count_one, &any);
 	if (err < 0)
 		return err;
 	return any ? -ENOTEMPTY : 0;

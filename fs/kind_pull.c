@@ -68,7 +68,7 @@ static int dir_list(struct call *call, struct node *dir, struct listing *out)
 	char path[ATLOCK_PATH_MAX];
 	int err = tree_path(dir, "", path);
 
-	return err < 0 ? err : atlock_pull_children(call->al, path, list_dir, out);
+	return err < 0 ? err : atlock_pull_children(call->al, path, listing_place(out), list_dir, out);
 }
 
 static int dir_rmdir(struct call *call, struct node *dir, const char *name)
@@ -82,7 +82,7 @@ static int dir_rmdir(struct call *call, struct node *dir, const char *name)
 	if (err == 0)
 		err = atlock_pull_parse(path, &pull, &call->why);
 	if (err == 1) {
-		err = atlock_pull_children(call->al, path, pull_seen, &any);
+		err = atlock_pull_children(call->al, path, NULL, pull_seen, &any);
 		return err < 0 ? err : any ? -ENOTEMPTY : 0;
 	}
 	if (err == 0)
@@ -122,12 +122,12 @@ static int pull_lookup(struct call *call, struct node *dir, const char *name, st
 
 static int pull_list(struct call *call, struct node *dir, struct listing *out)
 {
-	int err = 0;
+	int full = 0;
 
 	(void)call, (void)dir;
-	for (size_t i = 0; err == 0 && i < PARTS; i++)
-		err = listing_add(out, parts[i].name, parts[i].kind->type);
-	return err;
+	for (size_t i = listing_index(out); full == 0 && i < PARTS; i++)
+		full = listing_add_index(out, i, parts[i].name, parts[i].kind->type);
+	return 0;
 }
 
 static int count_lock(void *arg, const struct atlock_view *view)
@@ -146,9 +146,9 @@ static int pull_rmdir(struct call *call, struct node *dir, const char *name)
 	if (err < 0)
 		return err;
 	if (part_kind(name) == &kind_pull_locks)
-		err = atlock_pull_locks(call->al, &pull, count_lock, &any);
+		err = atlock_pull_locks(call->al, &pull, NULL, count_lock, &any);
 	else if (part_kind(name) == &kind_pull_projects)
-		err = atlock_project_children(call->al, &pull, "", pull_seen, &any);
+		err = atlock_project_children(call->al, &pull, "", NULL, pull_seen, &any);
 	else
 		err = -ENOTDIR;
 	return err < 0 ? err : any ? -ENOTEMPTY : 0;
@@ -171,7 +171,7 @@ static int locks_list(struct call *call, struct node *dir, struct listing *out)
 	struct atlock_pull_name pull;
 	int err = pull_of(call, dir, &pull);
 
-	return err < 0 ? err : atlock_pull_locks(call->al, &pull, link_list, out);
+	return err < 0 ? err : atlock_pull_locks(call->al, &pull, listing_place(out), link_list, out);
 }
 
 const struct kind kind_pull_dir = {

@@ -94,7 +94,8 @@ static int list_child(void *arg, const char *component, bool directory)
 	return listing_add(arg, component, directory ? S_IFDIR : S_IFREG);
 }
 
-static int projects_children(struct call *call, struct node *dir, const char *name, atlock_pull_child_fn *fn, void *arg)
+static int projects_children(struct call *call, struct node *dir, const char *name, struct atlock_place *place,
+			     atlock_pull_child_fn *fn, void *arg)
 {
 	char path[ATLOCK_PATH_MAX];
 	struct atlock_pull_name pull;
@@ -102,18 +103,18 @@ static int projects_children(struct call *call, struct node *dir, const char *na
 
 	if (err == 0)
 		err = pull_project_path(dir, name, path);
-	return err < 0 ? err : atlock_project_children(call->al, &pull, path, fn, arg);
+	return err < 0 ? err : atlock_project_children(call->al, &pull, path, place, fn, arg);
 }
 
 static int projects_list(struct call *call, struct node *dir, struct listing *out)
 {
-	return projects_children(call, dir, "", list_child, out);
+	return projects_children(call, dir, "", listing_place(out), list_child, out);
 }
 
 static int projects_rmdir(struct call *call, struct node *dir, const char *name)
 {
 	bool any = false;
-	int err = projects_children(call, dir, name, pull_seen, &any);
+	int err = projects_children(call, dir, name, NULL, pull_seen, &any);
 
 	return err < 0 ? err : any ? -ENOTEMPTY : 0;
 }

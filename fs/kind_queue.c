@@ -1,8 +1,6 @@
 /* queue/: for every lock a directory with its waiters. Only queues with waiters are listed; all others are there and empty. */
 #include <errno.h>
 #include <fcntl.h>
-#include <search.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "attr.h"
@@ -43,65 +41,26 @@ static int queue_dir_lookup(struct call *call, struct node *dir, const char *nam
 	return tree_mirror_stat(call, dir->dir, 0777, &out->st, &out->life);
 }
 
-/* Names directly below `prefix` on the way to a queue, each once: custom/'s do not come in the order of their paths. */
-struct queue_walk {
-	struct atlock *al;
-	struct listing *out; /* NULL: only whether there is any */
-	const char *prefix;
-	size_t prefix_len;
-	void *seen;
-	bool any;
-	int err;
-};
-
-static int compare_names(const void *a, const void *b)
+static int list_queue(void *arg, const char *component)
 {
-	return strcmp(a, b);
+	return listing_add(arg, component, S_IFDIR);
 }
 
-static int walk_add(struct queue_walk *walk, const char *path)
+static int queue_dir_children(struct call *call, const struct node *dir, struct atlock_place *place,
+			      atlock_group_fn *fn, void *arg)
 {
-	const char *rest = path + walk->prefix_len + (walk->prefix_len > 0);
-	char *component = strndup(rest, strcspn(rest, "/"));
-	char **at = component == NULL ? NULL : tsearch(component, &walk->seen, compare_names);
-
-	if (at == NULL || *at != component) {
-		free(component);
-		return at == NULL ? -ENOMEM : 0;
-	}
-	return listing_add(walk->out, component, S_IFDIR);
-}
-
-static int walk_queue(void *arg, const struct atlock_name *name, uint64_t waiters)
-{
-	struct queue_walk *walk = arg;
 	char path[ATLOCK_PATH_MAX];
+	int err;
 
-	(void)waiters;
-	if (atlock_name_print(walk->al, name, path, sizeof(path)) < 0)
-		return 0;
-	if (strncmp(path, walk->prefix, walk->prefix_len) != 0 ||
-	    (walk->prefix_len > 0 && path[walk->prefix_len] != '/'))
-		return 0;
-	walk->any = true;
-	if (walk->out == NULL)
-		return 1;
-	walk->err = walk_add(walk, path);
-	return walk->err;
+	if (dir->dir != NODE_NO_DIR)
+		return atlock_queue_dir_children(call->al, dir->dir, place, fn, arg);
+	err = tree_path(dir, "", path);
+	return err < 0 ? err : atlock_queue_children(call->al, path, place, fn, arg);
 }
 
 static int queue_dir_list(struct call *call, struct node *dir, struct listing *out)
 {
-	char path[ATLOCK_PATH_MAX];
-	struct queue_walk walk = { .al = call->al, .out = out, .prefix = path };
-	int err = tree_path(dir, "", path);
-
-	if (err < 0)
-		return err;
-	walk.prefix_len = strlen(path);
-	err = atlock_queues(call->al, walk_queue, &walk);
-	tdestroy(walk.seen, free);
-	return walk.err < 0 ? walk.err : err < 0 ? err : 0;
+	return queue_dir_children(call, dir, listing_place(out), list_queue, out);
 }
 
 static int list_ticket(void *arg, const struct atlock_ticket *ticket)
@@ -117,7 +76,14 @@ static int queue_list(struct call *call, struct node *dir, struct listing *out)
 	struct atlock_name lock;
 	int err = ticket_lock(call, dir, &lock);
 
-	return err < 0 ? err : atlock_queue_list(call->al, &lock, list_ticket, out);
+	return err < 0 ? err : atlock_queue_list(call->al, &lock, listing_place(out), list_ticket, out);
+}
+
+static int any_queue(void *arg, const char *component)
+{
+	(void)component;
+	*(bool *)arg = true;
+	return 1;
 }
 
 static int any_ticket(void *arg, const struct atlock_ticket *ticket)
@@ -131,22 +97,21 @@ static int any_ticket(void *arg, const struct atlock_ticket *ticket)
 static int queue_dir_rmdir(struct call *call, struct node *dir, const char *name)
 {
 	char path[ATLOCK_PATH_MAX];
-	struct queue_walk walk = { .al = call->al, .prefix = path };
 	struct atlock_name lock;
 	bool any = false;
 	uint64_t id;
 	int err = tree_kind(call, dir, name, &id);
 
-	if (err == ATLOCK_PATH_DIR) {
+	if (err == ATLOCK_PATH_DIR && id != NODE_NO_DIR) {
+		err = atlock_queue_dir_children(call->al, id, NULL, any_queue, &any);
+	} else if (err == ATLOCK_PATH_DIR) {
 		err = tree_path(dir, name, path);
-		walk.prefix_len = err < 0 ? 0 : strlen(path);
 		if (err == 0)
-			err = atlock_queues(call->al, walk_queue, &walk);
-		any = walk.any;
+			err = atlock_queue_children(call->al, path, NULL, any_queue, &any);
 	} else if (err == ATLOCK_PATH_LOCK) {
 		err = tree_lock(call, dir, name, &lock);
 		if (err == 0)
-			err = atlock_queue_list(call->al, &lock, any_ticket, &any);
+			err = atlock_queue_list(call->al, &lock, NULL, any_ticket, &any);
 	}
 	if (err < 0)
 		return err;

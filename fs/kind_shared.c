@@ -50,7 +50,7 @@ static int list_resource(void *arg, const struct atlock_shared *shared)
 static int root_list(struct call *call, struct node *dir, struct listing *out)
 {
 	(void)dir;
-	return atlock_shared_list(call->al, list_resource, out);
+	return atlock_shared_list(call->al, listing_place(out), list_resource, out);
 }
 
 static int root_mkdir(struct call *call, struct node *dir, const char *name, mode_t mode, struct found *out)
@@ -129,15 +129,17 @@ static int resource_lookup(struct call *call, struct node *dir, const char *name
 static int resource_list(struct call *call, struct node *dir, struct listing *out)
 {
 	struct found found = { .dir = NODE_NO_DIR };
-	int err = lock_lookup(call, dir, stop, &found);
+	size_t shown = listing_index(out);
+	int err = shown > 0 ? -ENOENT : lock_lookup(call, dir, stop, &found);
 
-	if (err == 0)
-		err = listing_add(out, stop, S_IFREG);
-	else if (err == -ENOENT)
-		err = 0;
-	if (err == 0)
-		err = listing_add(out, apps, S_IFDIR);
-	return err < 0 ? err : listing_add(out, verdict, S_IFREG);
+	if (err < 0 && err != -ENOENT)
+		return err;
+	if ((err == 0 && listing_add_index(out, 0, stop, S_IFREG) != 0) ||
+	    (shown <= 1 && listing_add_index(out, 1, apps, S_IFDIR) != 0))
+		return 0;
+	if (shown <= 2)
+		(void)listing_add_index(out, 2, verdict, S_IFREG);
+	return 0;
 }
 
 static int resource_create(struct call *call, struct node *dir, const char *name, mode_t mode, struct handle *handle,
@@ -213,7 +215,7 @@ static int list_app(void *arg, const struct atlock_app *app)
 
 static int apps_list(struct call *call, struct node *dir, struct listing *out)
 {
-	return atlock_app_list(call->al, dir->parent->component, list_app, out);
+	return atlock_app_list(call->al, dir->parent->component, listing_place(out), list_app, out);
 }
 
 /* Registering is writing, also where nothing is written: a file that is opened to be read is not made. */

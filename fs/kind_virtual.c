@@ -41,7 +41,7 @@ static int virtual_list(struct call *call, struct node *dir, struct listing *out
 	char path[ATLOCK_PATH_MAX];
 	int err = tree_path(dir, "", path);
 
-	return err < 0 ? err : atlock_children(call->al, path, list_child, out);
+	return err < 0 ? err : atlock_children(call->al, path, listing_place(out), list_child, out);
 }
 
 /* The kernel has found that it is not there, so it is the name of a free lock. */
@@ -71,7 +71,7 @@ static int virtual_rmdir(struct call *call, struct node *dir, const char *name)
 		return err < 0 ? err : -ENOTDIR;
 	err = tree_path(dir, name, path);
 	if (err == 0)
-		err = atlock_children(call->al, path, count_child, &any);
+		err = atlock_children(call->al, path, NULL, count_child, &any);
 	if (err < 0)
 		return err;
 	return any ? -ENOTEMPTY : 0;

@@ -4,88 +4,283 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define STEP_BYTES 4096
+#define STEP_NAMES 256
+#define MARKS 16
+
 /* Names one after the other, each behind a letter for its type, and where each begins. */
+struct step {
+	uint16_t starts[STEP_NAMES];
+	char names[STEP_BYTES];
+};
+
+/* A step that began here, and a sum over the names from here to the next mark: equal sums, equal names. */
+struct mark {
+	size_t offset;
+	uint64_t sum;
+	uint16_t len; /* of its place */
+	unsigned char *place;
+};
+
 struct listing {
-	char *names;
-	size_t used;
-	size_t size;
-	size_t *starts;
+	struct atlock_place place; /* of what is being added */
+	struct atlock_place end;   /* of the last name of the step */
+	struct step *step;         /* NULL: nothing was read yet */
+	size_t first;              /* offset of its first name */
 	size_t count;
-	size_t room;
+	size_t used;
+	bool full;    /* there is more behind it */
+	size_t seen;  /* how far it was ever read, and marked */
+	size_t apart; /* marks are so many offsets apart, at least */
+	struct mark
+		marks[MARKS]; /* the first always is there, and is where the directory begins unless that was lost */
+	size_t mark_count;
 };
 
 struct listing *listing_new(void)
 {
-	return calloc(1, sizeof(struct listing));
+	struct listing *listing = calloc(1, sizeof(*listing));
+
+	if (listing != NULL)
+		listing->mark_count = listing->apart = 1;
+	return listing;
 }
 
-void listing_clear(struct listing *listing)
+/* Forgets all but the first `count` marks. */
+static void marks_cut(struct listing *listing, size_t count)
 {
-	free(listing->names);
-	free(listing->starts);
-	*listing = (struct listing){ 0 };
+	while (listing->mark_count > count)
+		free(listing->marks[--listing->mark_count].place);
 }
 
 void listing_free(struct listing *listing)
 {
 	if (listing == NULL)
 		return;
-	listing_clear(listing);
+	marks_cut(listing, 0);
+	free(listing->step);
 	free(listing);
 }
 
-static int listing_reserve(struct listing *listing, size_t len)
+struct atlock_place *listing_place(struct listing *listing)
 {
-	if (listing->count == listing->room) {
-		size_t room = listing->room == 0 ? 64 : listing->room * 2;
-		size_t *starts = reallocarray(listing->starts, room, sizeof(*starts));
+	return &listing->place;
+}
 
-		if (starts == NULL)
-			return -ENOMEM;
-		listing->starts = starts;
-		listing->room = room;
-	}
-	if (listing->names == NULL || listing->size - listing->used < len) {
-		size_t size = (listing->size + len) * 2;
-		char *names = realloc(listing->names, size);
+const char *listing_at(const struct listing *listing, size_t offset, mode_t *type)
+{
+	const char *entry;
 
-		if (names == NULL)
-			return -ENOMEM;
-		listing->names = names;
-		listing->size = size;
-	}
-	return 0;
+	if (offset < listing->first || offset - listing->first >= listing->count)
+		return NULL;
+	entry = listing->step->names + listing->step->starts[offset - listing->first];
+	*type = *entry == 'd' ? S_IFDIR : *entry == 'l' ? S_IFLNK : S_IFREG;
+	return entry + 1;
+}
+
+/* --- Filling a step --- */
+
+static void place_copy(struct atlock_place *to, uint16_t len, const unsigned char *data)
+{
+	to->len = len;
+	if (len > 0)
+		memcpy(to->data, data, len);
 }
 
 int listing_add(struct listing *listing, const char *name, mode_t type)
 {
+	struct step *step = listing->step;
 	size_t len = strlen(name) + 2;
-	int err = listing_reserve(listing, len);
 
-	if (err < 0)
-		return err;
-	listing->starts[listing->count++] = listing->used;
-	listing->names[listing->used] = (char)(type == S_IFDIR ? 'd' : type == S_IFLNK ? 'l' : '-');
-	memcpy(listing->names + listing->used + 1, name, len - 1);
+	if (listing->count == STEP_NAMES || len > sizeof(step->names) - listing->used) {
+		listing->full = true;
+		return 1;
+	}
+	step->starts[listing->count++] = (uint16_t)listing->used;
+	step->names[listing->used] = (char)(type == S_IFDIR ? 'd' : type == S_IFLNK ? 'l' : '-');
+	memcpy(step->names + listing->used + 1, name, len - 1);
 	listing->used += len;
+	place_copy(&listing->end, listing->place.len, listing->place.data);
 	return 0;
 }
 
-int listing_add_once(struct listing *listing, const char *name, mode_t type)
+size_t listing_index(const struct listing *listing)
 {
-	mode_t last_type;
-	const char *last = listing->count == 0 ? NULL : listing_at(listing, listing->count - 1, &last_type);
+	size_t i = 0;
 
-	return last != NULL && strcmp(last, name) == 0 ? 0 : listing_add(listing, name, type);
+	if (listing->place.len == sizeof(i))
+		memcpy(&i, listing->place.data, sizeof(i));
+	return i;
 }
 
-const char *listing_at(const struct listing *listing, size_t i, mode_t *type)
+int listing_add_index(struct listing *listing, size_t i, const char *name, mode_t type)
 {
-	char letter;
+	size_t next = i + 1;
 
-	if (i >= listing->count)
-		return NULL;
-	letter = listing->names[listing->starts[i]];
-	*type = letter == 'd' ? S_IFDIR : letter == 'l' ? S_IFLNK : S_IFREG;
-	return listing->names + listing->starts[i] + 1;
+	listing->place.len = sizeof(next);
+	memcpy(listing->place.data, &next, sizeof(next));
+	return listing_add(listing, name, type);
+}
+
+/* FNV-1a of each name up to an offset, added up. */
+static uint64_t step_sum(const struct listing *listing, size_t until)
+{
+	const char *name;
+	uint64_t sum = 0;
+	mode_t type;
+
+	for (size_t i = listing->first; i < until && (name = listing_at(listing, i, &type)) != NULL; i++) {
+		uint64_t h = UINT64_C(0xcbf29ce484222325);
+
+		for (; *name != '\0'; name++)
+			h = (h ^ (unsigned char)*name) * UINT64_C(0x100000001b3);
+		sum += h;
+	}
+	return sum;
+}
+
+/* Every second mark goes, so that there is room, and from now on as many offsets lie between two. */
+static void marks_thin(struct listing *listing)
+{
+	struct mark *marks = listing->marks;
+
+	for (size_t i = 0; i < MARKS / 2; i++) {
+		marks[2 * i].sum += marks[2 * i + 1].sum;
+		free(marks[2 * i + 1].place);
+		marks[i] = marks[2 * i];
+	}
+	listing->mark_count = MARKS / 2;
+	listing->apart *= 2;
+}
+
+/* The step begins where no mark has been yet. Without memory there are fewer marks. */
+static void mark_add(struct listing *listing)
+{
+	struct mark *last = &listing->marks[listing->mark_count - 1];
+	unsigned char *place;
+
+	if (listing->first <= last->offset || listing->first - last->offset < listing->apart || listing->end.len == 0)
+		return;
+	if (listing->mark_count == MARKS) {
+		listing->apart = listing->apart > 1 ? listing->apart : listing->first / MARKS;
+		marks_thin(listing);
+	}
+	place = malloc(listing->end.len);
+	if (place == NULL)
+		return;
+	memcpy(place, listing->end.data, listing->end.len);
+	listing->marks[listing->mark_count++] = (struct mark){ .offset = listing->first,
+							       .len = listing->end.len,
+							       .place = place };
+}
+
+/* Makes the step that begins at an offset, behind listing->end. */
+static int step_fill(struct listing *listing, size_t first, listing_fn *fn, void *arg)
+{
+	int err;
+
+	if (listing->step == NULL)
+		listing->step = malloc(sizeof(*listing->step));
+	if (listing->step == NULL)
+		return -ENOMEM;
+	listing->first = first;
+	listing->count = listing->used = 0;
+	listing->full = false;
+	if (first == listing->seen)
+		mark_add(listing);
+	place_copy(&listing->place, listing->end.len, listing->end.data);
+	if (first == 0) {
+		listing_add(listing, ".", S_IFDIR);
+		listing_add(listing, "..", S_IFDIR);
+	}
+	err = fn(arg, listing);
+	if (err < 0) {
+		free(listing->step);
+		listing->step = NULL;
+		listing->count = 0;
+	} else if (first == listing->seen) {
+		listing->marks[listing->mark_count - 1].sum += step_sum(listing, SIZE_MAX);
+		listing->seen = first + listing->count;
+	}
+	return err;
+}
+
+static int step_next(struct listing *listing, listing_fn *fn, void *arg)
+{
+	return step_fill(listing, listing->first + listing->count, fn, arg);
+}
+
+/* --- Going back --- */
+
+static int step_at(struct listing *listing, const struct mark *mark, size_t offset, listing_fn *fn, void *arg)
+{
+	place_copy(&listing->end, mark->len, mark->place);
+	return step_fill(listing, offset, fn, arg);
+}
+
+/* Whether the names between a mark and the next are those that were there: 0 or 1, or a negative errno. */
+static int mark_check(struct listing *listing, const struct mark *mark, listing_fn *fn, void *arg)
+{
+	const struct mark *next = mark + 1;
+	size_t until = next < listing->marks + listing->mark_count ? next->offset : listing->seen;
+	int err = step_at(listing, mark, mark->offset, fn, arg);
+	uint64_t sum = err < 0 ? 0 : step_sum(listing, until);
+
+	while (err == 0 && listing->full && listing->first + listing->count < until) {
+		err = step_next(listing, fn, arg);
+		sum += step_sum(listing, until);
+	}
+	if (err < 0)
+		return err;
+	return sum != mark->sum || listing->first + listing->count < until;
+}
+
+/*
+ * To an offset that the step at hand has not. Counting from the mark before it finds it, unless entries there came or went: then
+ * the offset is taken to be where the mark is, and what was counted behind it is forgotten.
+ */
+static int seek_back(struct listing *listing, size_t offset, listing_fn *fn, void *arg)
+{
+	size_t i = listing->mark_count - 1;
+	struct mark *mark;
+	int err = 0;
+
+	while (i > 0 && listing->marks[i].offset > offset)
+		i--;
+	mark = &listing->marks[i];
+	if (offset < mark->offset)
+		err = 1;
+	else if (offset < listing->seen)
+		err = mark_check(listing, mark, fn, arg);
+	if (err == 1) {
+		marks_cut(listing, i + 1);
+		mark->offset = listing->seen = offset;
+		mark->sum = 0;
+		return step_at(listing, mark, offset, fn, arg);
+	}
+	if (err == 0)
+		err = step_at(listing, mark, mark->offset, fn, arg);
+	while (err == 0 && listing->full && listing->first + listing->count <= offset)
+		err = step_next(listing, fn, arg);
+	return err;
+}
+
+int listing_seek(struct listing *listing, size_t offset, listing_fn *fn, void *arg)
+{
+	size_t end = listing->first + listing->count;
+
+	if (offset == 0) {
+		marks_cut(listing, 1);
+		free(listing->marks[0].place);
+		listing->marks[0] = (struct mark){ 0 };
+		listing->apart = 1;
+		listing->seen = 0;
+		listing->end.len = 0;
+		return step_fill(listing, 0, fn, arg);
+	}
+	if (listing->step != NULL && offset >= listing->first && (offset < end || (offset == end && !listing->full)))
+		return 0;
+	if (listing->step != NULL && offset == end)
+		return step_next(listing, fn, arg);
+	return seek_back(listing, offset, fn, arg);
 }

@@ -1,6 +1,16 @@
 /*
- * What a directory contained when it was opened or rewound. Offsets count entries of that picture, so they stay good while
- * others come and go: `rm -r` and friends see every name once.
+ * An open directory while it is read. It keeps the names of one step, a few KiB, and where in the store the next step begins;
+ * a directory of a million entries takes as much memory as one of a hundred.
+ *
+ *	listing_seek()          makes the step that has the entry at an offset
+ *	listing_at()            names of that step, from there on
+ *
+ * Offsets count entries since the directory was opened or rewound. What readers can rely on:
+ * - Read on, and every entry that stays is seen exactly once, whatever is added or removed meanwhile (`rm -r`). The kernel may
+ *   also go back to any entry of the step at hand, and does when a reader's buffer was full.
+ * - seekdir(3) farther back begins at the right entry if nothing was added or removed around it since it was read. If something
+ *   was, it begins too early, by at most an eighth of what was read: entries come again, but none is left out.
+ * - Offset 0 begins anew.
  */
 #ifndef LISTING_H
 #define LISTING_H
@@ -9,17 +19,26 @@
 
 struct listing;
 
+/* Calls listing_add() for what comes after listing_place(), in an order that stays, until that returns 1. 0 or an error. */
+typedef int listing_fn(void *arg, struct listing *out);
+
 struct listing *listing_new(void);
 void listing_free(struct listing *listing);
-void listing_clear(struct listing *listing);
 
-/* `type` is S_IFDIR, S_IFREG or S_IFLNK. 0 or -ENOMEM. */
+/* 0 or a negative errno. */
+int listing_seek(struct listing *listing, size_t offset, listing_fn *fn, void *arg);
+
+/* The entry at an offset of the step at hand, or NULL after its last. */
+const char *listing_at(const struct listing *listing, size_t offset, mode_t *type);
+
+/* For those who list: where to go on, and where to keep the place of the name that is added next. */
+struct atlock_place *listing_place(struct listing *listing);
+
+/* `type` is S_IFDIR, S_IFREG or S_IFLNK. 0, or 1: that is enough, and this name will be asked for again. */
 int listing_add(struct listing *listing, const char *name, mode_t type);
 
-/* As above unless the last name added was the same: for callers that hold sorted names. */
-int listing_add_once(struct listing *listing, const char *name, mode_t type);
-
-/* The i-th name, or NULL after the last. */
-const char *listing_at(const struct listing *listing, size_t i, mode_t *type);
+/* For fixed tables, by the index in it: where to go on, and a name with its place. */
+size_t listing_index(const struct listing *listing);
+int listing_add_index(struct listing *listing, size_t i, const char *name, mode_t type);
 
 #endif

@@ -1,4 +1,4 @@
-/* opendir, readdir, readdirplus: a directory is listed once into a struct listing and served from there. */
+/* opendir, readdir, readdirplus: a directory is listed a step at a time; see listing.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -11,18 +11,12 @@
 #include "ops.h"
 #include "permit.h"
 
-/* The kernel reads one open directory in one thread at a time, so a listing needs no lock. */
-static int listing_fill(struct call *call, struct node *node, struct listing *listing)
+static int list_node(void *arg, struct listing *out)
 {
-	int err;
+	struct call *call = arg;
+	const struct kind *kind = call->node->kind;
 
-	listing_clear(listing);
-	err = listing_add(listing, ".", S_IFDIR);
-	if (err == 0)
-		err = listing_add(listing, "..", S_IFDIR);
-	if (err == 0 && node->kind->list != NULL)
-		err = node->kind->list(call, node, listing);
-	return err;
+	return kind->list == NULL ? 0 : kind->list(call, call->node, out);
 }
 
 /*
@@ -36,7 +30,7 @@ static bool is_slip(struct call *call, struct node *node, const struct fuse_file
 	if (node->kind != &kind_virtual || node->parent->parent == NULL ||
 	    (fi->flags & (O_DIRECTORY | O_NONBLOCK | O_NOFOLLOW)) != 0)
 		return false;
-	return listing_fill(call, node, listing) == 0 && listing_at(listing, 2, &type) == NULL;
+	return listing_seek(listing, 0, list_node, call) == 0 && listing_at(listing, 2, &type) == NULL;
 }
 
 void op_opendir(fuse_req_t req, fuse_ino_t id, struct fuse_file_info *fi)
@@ -114,6 +108,7 @@ static size_t entry_plus(struct call *call, struct node *dir, char *buf, size_t 
 	return used;
 }
 
+/* The kernel reads one open directory in one thread at a time, so a listing needs no lock. */
 static void readdir_common(fuse_req_t req, fuse_ino_t id, size_t size, off_t off, struct fuse_file_info *fi, bool plus)
 {
 	struct listing *listing = handle_content(handle_of(fi))->listing;
@@ -123,12 +118,11 @@ static void readdir_common(fuse_req_t req, fuse_ino_t id, size_t size, off_t off
 	size_t used = 0;
 	mode_t type = 0;
 	char *buf;
-	int err = 0;
+	int err;
 
 	node = node_of(fuse_req_userdata(req), id);
 	call_begin(&call, req, node, NULL, ACT_LOOK);
-	if (off == 0)
-		err = listing_fill(&call, node, listing);
+	err = listing_seek(listing, (size_t)off, list_node, &call);
 	buf = err < 0 ? NULL : malloc(size);
 	if (buf == NULL) {
 		call_fail(&call, err < 0 ? err : -ENOMEM);

@@ -137,7 +137,7 @@ static int find_by_holder(struct call *call, const struct atlock_name *lock, str
 		atlock_ticket_clear(out);
 	if (!caller.admin)
 		return 1;
-	err = atlock_queue_list(call->al, lock, search_ticket, &search);
+	err = atlock_queue_list(call->al, lock, NULL, search_ticket, &search);
 	if (err < 0 || search.found == 0)
 		return err < 0 ? err : 1;
 	return atlock_ticket_get(call->al, lock, search.found, NULL, NULL, out);

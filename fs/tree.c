@@ -66,13 +66,12 @@ static int root_lookup(struct call *call, struct node *dir, const char *name, st
 
 static int root_list(struct call *call, struct node *dir, struct listing *out)
 {
-	int err = 0;
+	int full = 0;
 
-	(void)call;
-	(void)dir;
-	for (size_t i = 0; err == 0 && i < ROOTS; i++)
-		err = listing_add(out, roots[i].name, roots[i].kind->type);
-	return err;
+	(void)call, (void)dir;
+	for (size_t i = listing_index(out); full == 0 && i < ROOTS; i++)
+		full = listing_add_index(out, i, roots[i].name, roots[i].kind->type);
+	return 0;
 }
 
 const struct kind kind_root = {

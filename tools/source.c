@@ -167,7 +167,7 @@ static int queue_take(void *arg, const struct atlock_name *name, uint64_t waiter
 
 	(void)waiters;
 	reading->lock = name;
-	return atlock_queue_list(reading->al, name, ticket_take, reading);
+	return atlock_queue_list(reading->al, name, NULL, ticket_take, reading);
 }
 
 static void store_each(struct reading *reading)
@@ -176,7 +176,7 @@ static void store_each(struct reading *reading)
 	int err = atlock_list(reading->al, &query, view_take, reading);
 
 	if (err >= 0 && reading->code == EXIT_DONE)
-		err = atlock_queues(reading->al, queue_take, reading);
+		err = atlock_queues(reading->al, NULL, queue_take, reading);
 	if (err < 0 && reading->code == EXIT_DONE)
 		reading->code = tool_fail(reading->tool, EXIT_DATA, "the store cannot be read: %s", strerror(-err));
 }

@@ -78,7 +78,8 @@ static bool compare_counts(struct compare *compare, const struct model *model)
 	struct atlock_status status = { 0 };
 	uint64_t held = 0;
 	uint64_t waiting = 0;
-	if (atlock_queues(compare->seen.al, queue_note, &queues) < 0 || atlock_status(compare->seen.al, &status) < 0)
+	if (atlock_queues(compare->seen.al, NULL, queue_note, &queues) < 0 ||
+	    atlock_status(compare->seen.al, &status) < 0)
 		return compare_differ(compare, "queues or status cannot be read");
 	for (int i = 0; i < CAST_LOCKS; i++) {
 		const struct model_lock *lock = &model->locks[i];

@@ -79,7 +79,7 @@ const struct seen_lock *observe_lock(struct observation *observation, int index)
 		view_note(lock, &view);
 		atlock_view_clear(&view);
 	}
-	int err = atlock_queue_list(observation->al, &cast_locks[index].name, ticket_note, lock);
+	int err = atlock_queue_list(observation->al, &cast_locks[index].name, NULL, ticket_note, lock);
 	if (err < 0)
 		lock->ret = err;
 	return lock;

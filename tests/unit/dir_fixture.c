@@ -117,7 +117,7 @@ int fixture_list(struct fixture *f, uint64_t dir, unsigned int most, char *out, 
 	struct listing listing = { most, out, len };
 
 	out[0] = '\0';
-	return atlock_dir_list(f->al, dir, list_one, &listing);
+	return atlock_dir_list(f->al, dir, NULL, list_one, &listing);
 }
 
 struct last_event {

@@ -276,7 +276,7 @@ const char *stage_queue(struct stage *s, const char *lock)
 	struct atlock_name name = stage_name(lock);
 
 	s->text[0] = '\0';
-	assert_int_equal(atlock_queue_list(s->al, &name, queue_add, s), 0);
+	assert_int_equal(atlock_queue_list(s->al, &name, NULL, queue_add, s), 0);
 	return s->text;
 }
 

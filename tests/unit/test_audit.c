@@ -56,7 +56,7 @@ static int setup(void **state)
 		if (day < 2)
 			stage_advance(s, DAY);
 	}
-	assert_int_equal(atlock_days(s->al, file_copy, s), 0);
+	assert_int_equal(atlock_days(s->al, NULL, file_copy, s), 0);
 	return 0;
 }
 
@@ -291,7 +291,7 @@ static void clock_set_back_is_no_tampering(void **state)
 	memset(files, 0, sizeof(files));
 	stage_set_wall(s, -2 * DAY);
 	assert_int_equal(stage_acquire(s, LOCK, "alice@1", 60), 0);
-	assert_int_equal(atlock_days(s->al, file_copy, s), 0);
+	assert_int_equal(atlock_days(s->al, NULL, file_copy, s), 0);
 	assert_int_equal(AUDIT(FIRST, SECOND, THIRD), 0);
 	assert_int_equal(result.last, 14);
 	line_remove(FIRST, 5);

@@ -289,7 +289,7 @@ static void looking_with_nothing_is_refused(void **state)
 		FAILS(atlock_get(s->al, &bad_names[i], &view));
 		FAILS(atlock_holds(s->al, &bad_names[i], &alice, &view, &s->why));
 		FAILS(atlock_ticket_get(s->al, &bad_names[i], 1, NULL, NULL, &ticket));
-		FAILS(atlock_queue_list(s->al, &bad_names[i], any_ticket, NULL));
+		FAILS(atlock_queue_list(s->al, &bad_names[i], NULL, any_ticket, NULL));
 	}
 	FAILS(atlock_get(NULL, &name, &view));
 	FAILS(atlock_get(s->al, NULL, &view));
@@ -306,16 +306,16 @@ static void looking_with_nothing_is_refused(void **state)
 	FAILS(atlock_list(s->al, &query, any_view, NULL));
 	query = (struct atlock_query){ .after = { .len = UINT16_MAX } };
 	FAILS(atlock_list(s->al, &query, any_view, NULL));
-	FAILS(atlock_children(NULL, "repos", any_child, NULL));
-	FAILS(atlock_children(s->al, "repos", NULL, NULL));
+	FAILS(atlock_children(NULL, "repos", NULL, any_child, NULL));
+	FAILS(atlock_children(s->al, "repos", NULL, NULL, NULL));
 	FAILS(atlock_ticket_get(NULL, &name, 1, NULL, NULL, &ticket));
 	FAILS(atlock_ticket_get(s->al, NULL, 1, NULL, NULL, &ticket));
 	FAILS(atlock_ticket_get(s->al, &name, 0, NULL, NULL, &ticket));
 	FAILS(atlock_ticket_get(s->al, &name, 1, NULL, NULL, NULL));
-	FAILS(atlock_queue_list(NULL, &name, any_ticket, NULL));
-	FAILS(atlock_queue_list(s->al, &name, NULL, NULL));
-	FAILS(atlock_queues(NULL, any_name, NULL));
-	FAILS(atlock_queues(s->al, NULL, NULL));
+	FAILS(atlock_queue_list(NULL, &name, NULL, any_ticket, NULL));
+	FAILS(atlock_queue_list(s->al, &name, NULL, NULL, NULL));
+	FAILS(atlock_queues(NULL, NULL, any_name, NULL));
+	FAILS(atlock_queues(s->al, NULL, NULL, NULL));
 	FAILS(atlock_events(NULL, 0, any_event, NULL));
 	FAILS(atlock_events(s->al, 0, NULL, NULL));
 	assert_int_equal(atlock_events(s->al, UINT64_MAX, any_event, NULL), 0);
@@ -325,7 +325,7 @@ static void looking_with_nothing_is_refused(void **state)
 	assert_true(atlock_check(NULL, NULL) < 0);
 	for (size_t i = 0; i < LENGTH(bad_texts); i++)
 		if (bad_texts[i] == NULL || bad_texts[i][0] != '\0')
-			FAILS(atlock_children(s->al, bad_texts[i], any_child, NULL));
+			FAILS(atlock_children(s->al, bad_texts[i], NULL, any_child, NULL));
 }
 
 static void changing_with_nothing_is_refused(void **state)
@@ -381,9 +381,9 @@ static void directories_that_cannot_be_are_refused(void **state)
 	FAILS(atlock_dir_set(NULL, 0, &change, NULL));
 	FAILS(atlock_dir_set(s->al, 0, NULL, NULL));
 	FAILS(atlock_dir_set(s->al, UINT64_MAX, &change, NULL));
-	FAILS(atlock_dir_list(NULL, 0, any_entry, NULL));
-	FAILS(atlock_dir_list(s->al, 0, NULL, NULL));
-	FAILS(atlock_dir_list(s->al, UINT64_MAX, any_entry, NULL));
+	FAILS(atlock_dir_list(NULL, 0, NULL, any_entry, NULL));
+	FAILS(atlock_dir_list(s->al, 0, NULL, NULL, NULL));
+	FAILS(atlock_dir_list(s->al, UINT64_MAX, NULL, any_entry, NULL));
 }
 
 static void printing_nothing_prints_nothing(void **state)

@@ -39,7 +39,7 @@ static void groups_are(struct stage *s, enum atlock_by by, const char *expected)
 {
 	struct text text = { .al = s->al };
 
-	assert_int_equal(atlock_by_groups(s->al, by, group_add, &text), 0);
+	assert_int_equal(atlock_by_groups(s->al, by, NULL, group_add, &text), 0);
 	assert_string_equal(text.text, expected);
 }
 
@@ -47,7 +47,7 @@ static void locks_are(struct stage *s, enum atlock_by by, const char *component,
 {
 	struct text text = { .al = s->al };
 
-	assert_int_equal(atlock_by_list(s->al, by, component, lock_add, &text), 0);
+	assert_int_equal(atlock_by_list(s->al, by, component, NULL, lock_add, &text), 0);
 	assert_string_equal(text.text, expected);
 }
 
@@ -87,7 +87,7 @@ static void one_host_has_all_of_a_stage(void **state)
 
 	assert_int_equal(stage_acquire(s, "global/a", "bob@2", 60), 0);
 	assert_int_equal(stage_acquire(s, "repos/a/-/-/w", "alice@2", 60), 0);
-	assert_int_equal(atlock_by_groups(s->al, ATLOCK_BY_HOST, group_add, &text), 0);
+	assert_int_equal(atlock_by_groups(s->al, ATLOCK_BY_HOST, NULL, group_add, &text), 0);
 	assert_true(strlen(text.text) > 1 && strchr(text.text, ' ') == text.text + strlen(text.text) - 1);
 	text.text[strlen(text.text) - 1] = '\0';
 	locks_are(s, ATLOCK_BY_HOST, text.text, "repos/a/-/-/w global/a ");
@@ -119,7 +119,7 @@ static void a_lock_is_found_by_its_id(void **state)
 
 	assert_int_equal(stage_acquire(s, "global/a", "alice@1", 60), 0);
 	assert_int_equal(stage_acquire(s, "global/b", "alice@2", 60), 0);
-	assert_int_equal(atlock_by_list(s->al, ATLOCK_BY_WHO, "2", lock_add, &text), 0);
+	assert_int_equal(atlock_by_list(s->al, ATLOCK_BY_WHO, "2", NULL, lock_add, &text), 0);
 	assert_int_equal(atlock_by_find(s->al, ATLOCK_BY_OWNER, "alice", text.id, &view), 0);
 	assert_string_equal(view.who, "2");
 	assert_true(atlock_by_has(ATLOCK_BY_OWNER, "alice", &view));
@@ -170,7 +170,7 @@ static void a_holder_is_read_from_its_index(void **state)
 	assert_int_equal(atlock_list(s->al, &query, lock_add, &text), 0);
 	assert_string_equal(text.text, "global/a ");
 	locks_are(s, ATLOCK_BY_OWNER, "alice", "global/a ");
-	assert_int_equal(atlock_by_list(s->al, ATLOCK_BY_OWNER, "bob", lock_add, &text), -EIO);
+	assert_int_equal(atlock_by_list(s->al, ATLOCK_BY_OWNER, "bob", NULL, lock_add, &text), -EIO);
 }
 
 static void a_lock_of_a_pull_request_says_so(void **state)
@@ -205,11 +205,11 @@ static void nothing_is_asked_of_nobody(void **state)
 	struct text text = { .al = s->al };
 	struct atlock_view view;
 
-	assert_int_equal(atlock_by_groups(NULL, ATLOCK_BY_OWNER, group_add, &text), -EINVAL);
-	assert_int_equal(atlock_by_groups(s->al, (enum atlock_by)3, group_add, &text), -EINVAL);
-	assert_int_equal(atlock_by_groups(s->al, ATLOCK_BY_OWNER, NULL, &text), -EINVAL);
-	assert_int_equal(atlock_by_list(s->al, ATLOCK_BY_OWNER, NULL, lock_add, &text), -EINVAL);
-	assert_int_equal(atlock_by_list(s->al, ATLOCK_BY_OWNER, "a", NULL, &text), -EINVAL);
+	assert_int_equal(atlock_by_groups(NULL, ATLOCK_BY_OWNER, NULL, group_add, &text), -EINVAL);
+	assert_int_equal(atlock_by_groups(s->al, (enum atlock_by)3, NULL, group_add, &text), -EINVAL);
+	assert_int_equal(atlock_by_groups(s->al, ATLOCK_BY_OWNER, NULL, NULL, &text), -EINVAL);
+	assert_int_equal(atlock_by_list(s->al, ATLOCK_BY_OWNER, NULL, NULL, lock_add, &text), -EINVAL);
+	assert_int_equal(atlock_by_list(s->al, ATLOCK_BY_OWNER, "a", NULL, NULL, &text), -EINVAL);
 	assert_int_equal(atlock_by_find(s->al, ATLOCK_BY_OWNER, "a", NULL, &view), -EINVAL);
 	assert_int_equal(atlock_by_find(s->al, ATLOCK_BY_OWNER, "a", "x", NULL), -EINVAL);
 }

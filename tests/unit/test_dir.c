@@ -141,7 +141,7 @@ static void bad_arguments_are_refused(void **state)
 	assert_int_equal(atlock_dir_get(f->al, 0, NULL), -EINVAL);
 	assert_int_equal(atlock_dir_get(NULL, 0, &dir), -EINVAL);
 	assert_int_equal(atlock_dir_find(f->al, 0, NULL, &dir), -EINVAL);
-	assert_int_equal(atlock_dir_list(f->al, 0, NULL, NULL), -EINVAL);
+	assert_int_equal(atlock_dir_list(f->al, 0, NULL, NULL, NULL), -EINVAL);
 }
 
 static void directory_and_lock_cannot_share_a_name(void **state)

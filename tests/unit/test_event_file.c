@@ -76,7 +76,7 @@ static void days_are(struct stage *s, const char *expected)
 {
 	char got[256] = "";
 
-	assert_int_equal(atlock_days(s->al, day_add, got), 0);
+	assert_int_equal(atlock_days(s->al, NULL, day_add, got), 0);
 	assert_string_equal(got, expected);
 }
 

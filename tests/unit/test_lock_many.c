@@ -287,7 +287,7 @@ static void children_print(struct stage *s, const char *dir, const char *expecte
 {
 	struct listing listing = { .s = s };
 
-	assert_int_equal(atlock_children(s->al, dir, child_add, &listing), 0);
+	assert_int_equal(atlock_children(s->al, dir, NULL, child_add, &listing), 0);
 	assert_string_equal(listing.text, expected);
 }
 

@@ -74,7 +74,7 @@ static const char *list(struct stage *s, const char *dir)
 	struct atlock_owners_path path = path_of(dir);
 
 	s->text[0] = '\0';
-	assert_int_equal(atlock_owners_list(s->al, &path, list_one, s), 0);
+	assert_int_equal(atlock_owners_list(s->al, &path, NULL, list_one, s), 0);
 	return s->text;
 }
 
@@ -300,8 +300,8 @@ static void bad_arguments_are_refused(void **state)
 	assert_int_equal(atlock_unrefer(s->al, &dir, &alice, &s->why), -EINVAL);
 	assert_int_equal(atlock_reference_get(s->al, &dir, &reference), -EINVAL);
 	assert_int_equal(atlock_ownership_get(s->al, NULL, NULL), -EINVAL);
-	assert_int_equal(atlock_owners_list(s->al, &path, list_one, s), -ENOTDIR);
-	assert_int_equal(atlock_owners_list(s->al, &dir, NULL, NULL), -EINVAL);
+	assert_int_equal(atlock_owners_list(s->al, &path, NULL, list_one, s), -ENOTDIR);
+	assert_int_equal(atlock_owners_list(s->al, &dir, NULL, NULL, NULL), -EINVAL);
 	assert_int_equal(atlock_run_owners(NULL), -EINVAL);
 }
 

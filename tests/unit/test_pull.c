@@ -270,19 +270,19 @@ static void directories_list_what_is_there(void **state)
 	assert_int_equal(project_set(s, "m/vpc/-/prod:x", "planned"), 0);
 	assert_int_equal(project_set(s, "m/dns/-/prod", "planned"), 0);
 	assert_int_equal(project_set(s, "-/prod", "planned"), 0);
-	assert_int_equal(atlock_pull_children(s->al, "pulls", child_add, text), 0);
-	assert_int_equal(atlock_pull_children(s->al, "pulls/github.com", child_add, text), 0);
-	assert_int_equal(atlock_pull_children(s->al, "pulls/github.com/acme/infra/-", child_add, text), 0);
-	assert_int_equal(atlock_pull_children(s->al, "pulls/github", child_add, text), 0);
+	assert_int_equal(atlock_pull_children(s->al, "pulls", NULL, child_add, text), 0);
+	assert_int_equal(atlock_pull_children(s->al, "pulls/github.com", NULL, child_add, text), 0);
+	assert_int_equal(atlock_pull_children(s->al, "pulls/github.com/acme/infra/-", NULL, child_add, text), 0);
+	assert_int_equal(atlock_pull_children(s->al, "pulls/github", NULL, child_add, text), 0);
 	assert_string_equal(text, "github.com/ acme/ 5 ");
-	assert_int_equal(atlock_pull_children(s->al, PULL, child_add, text), -ENOTDIR);
+	assert_int_equal(atlock_pull_children(s->al, PULL, NULL, child_add, text), -ENOTDIR);
 	text[0] = '\0';
-	assert_int_equal(atlock_project_children(s->al, &pull, "", child_add, text), 0);
-	assert_int_equal(atlock_project_children(s->al, &pull, "m", child_add, text), 0);
-	assert_int_equal(atlock_project_children(s->al, &pull, "m/vpc/-", child_add, text), 0);
-	assert_int_equal(atlock_project_children(s->al, &pull, "-", child_add, text), 0);
+	assert_int_equal(atlock_project_children(s->al, &pull, "", NULL, child_add, text), 0);
+	assert_int_equal(atlock_project_children(s->al, &pull, "m", NULL, child_add, text), 0);
+	assert_int_equal(atlock_project_children(s->al, &pull, "m/vpc/-", NULL, child_add, text), 0);
+	assert_int_equal(atlock_project_children(s->al, &pull, "-", NULL, child_add, text), 0);
 	assert_string_equal(text, "-/ m/ dns/ vpc/ prod:x prod ");
-	assert_int_equal(atlock_project_children(s->al, &pull, "-/prod", child_add, text), -ENOTDIR);
+	assert_int_equal(atlock_project_children(s->al, &pull, "-/prod", NULL, child_add, text), -ENOTDIR);
 }
 
 static void meta_is_kept_without_secrets(void **state)
@@ -554,8 +554,8 @@ static void nothing_is_asked_of_nobody(void **state)
 	assert_int_equal(atlock_pull_close(s->al, NULL, &pull, NULL, NULL), -EINVAL);
 	assert_int_equal(atlock_pull_read(s->al, &none, ATLOCK_PULL_HEAD, &text, &len, &s->why), -EINVAL);
 	assert_int_equal(atlock_pull_read(s->al, &pull, (enum atlock_pull_text)9, &text, &len, &s->why), -EINVAL);
-	assert_int_equal(atlock_pull_locks(s->al, &none, NULL, NULL), -EINVAL);
-	assert_int_equal(atlock_pull_locks(s->al, &pull, NULL, NULL), -EINVAL);
+	assert_int_equal(atlock_pull_locks(s->al, &none, NULL, NULL, NULL), -EINVAL);
+	assert_int_equal(atlock_pull_locks(s->al, &pull, NULL, NULL, NULL), -EINVAL);
 	assert_int_equal(atlock_pull_lock(s->al, &pull, NULL, NULL), -EINVAL);
 }
 

@@ -523,7 +523,7 @@ static void queues_with_waiters_are_listed(void **state)
 	(void)enqueue(s, "bob@1", ATLOCK_NORMAL);
 	(void)enqueue(s, "bob@2", ATLOCK_NORMAL);
 	assert_int_equal(stage_enqueue(s, "global/b", "bob@1", ATLOCK_NORMAL, NULL), 0);
-	assert_int_equal(atlock_queues(s->al, queues_add, &sum), 0);
+	assert_int_equal(atlock_queues(s->al, NULL, queues_add, &sum), 0);
 	assert_int_equal(sum, 21);
 }
 

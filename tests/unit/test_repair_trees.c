@@ -446,7 +446,7 @@ static uint64_t days_size(struct stage *s)
 {
 	uint64_t total = 0;
 
-	assert_int_equal(atlock_days(s->al, day_add, &total), 0);
+	assert_int_equal(atlock_days(s->al, NULL, day_add, &total), 0);
 	return total;
 }
 

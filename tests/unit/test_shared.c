@@ -294,15 +294,15 @@ static void resources_and_apps_are_listed_apart(void **state)
 	assert_int_equal(atlock_shared_make(s->al, "d", &alice, &s->why), 0);
 	assert_int_equal(atlock_app_add(s->al, "d", "b", &alice, false, &s->why), 0);
 	assert_int_equal(atlock_app_add(s->al, "d", "z", &alice, false, &s->why), 0);
-	assert_int_equal(atlock_shared_list(s->al, count_each, out), 0);
+	assert_int_equal(atlock_shared_list(s->al, NULL, count_each, out), 0);
 	assert_string_equal(out, "ddb");
 	out[0] = '\0';
-	assert_int_equal(atlock_app_list(s->al, "db", count_apps, out), 0);
+	assert_int_equal(atlock_app_list(s->al, "db", NULL, count_apps, out), 0);
 	assert_string_equal(out, "ab");
 	out[0] = '\0';
-	assert_int_equal(atlock_app_list(s->al, "d", count_apps, out), 0);
+	assert_int_equal(atlock_app_list(s->al, "d", NULL, count_apps, out), 0);
 	assert_string_equal(out, "b");
-	assert_int_equal(atlock_app_list(s->al, "none", count_apps, out), -ENOENT);
+	assert_int_equal(atlock_app_list(s->al, "none", NULL, count_apps, out), -ENOENT);
 }
 
 int main(void)

@@ -1,0 +1,179 @@
+/* Queues as atlock.h shows them: one ticket, a lock's tickets in service order, the locks that have any. */
+#include <endian.h>
+#include <errno.h>
+#include <string.h>
+
+#include "expect.h"
+#include "name.h"
+#include "place.h"
+#include "view.h"
+
+struct queue_read {
+	struct slice lock;
+	uint64_t number;
+	const char *owner;
+	const char *who;
+	struct atlock_ticket *out;
+	struct atlock_place *place;
+	atlock_ticket_fn *fn;
+	void *arg;
+};
+
+/* Part of a place. The position goes on counting while others leave: names that were listed before stay in order. */
+#define PART_TICKET 't'
+
+struct ticket_place {
+	uint64_t number;   /* big-endian, as the next */
+	uint64_t position; /* that it was shown with */
+	uint8_t rank;
+};
+
+static void ticket_place_set(struct atlock_place *place, const struct ticket *ticket, uint64_t position)
+{
+	struct ticket_place at = { htobe64(ticket->number), htobe64(position), table_rank(ticket->record.priority) };
+
+	place_set(place, PART_TICKET, (struct slice){ &at, sizeof(at) });
+}
+
+static void ticket_place_get(const struct atlock_place *place, struct ticket *ticket, uint8_t *rank, uint64_t *position)
+{
+	struct slice text = place_text(place, PART_TICKET);
+	struct ticket_place at;
+
+	if (text.len != sizeof(at))
+		return;
+	memcpy(&at, text.data, sizeof(at));
+	ticket->number = be64toh(at.number);
+	*position = be64toh(at.position);
+	*rank = at.rank;
+}
+
+/* Walks the queue in service order, leaving out who is past his deadline. */
+static int queue_walk(struct op *op, struct queue_read *read, bool one)
+{
+	struct slice owner = slice_of(read->owner != NULL ? read->owner : "");
+	struct slice who = slice_of(read->who != NULL ? read->who : "");
+	struct ticket ticket = { .number = 0 };
+	uint64_t position = 0;
+	uint8_t rank = 0;
+	int rc;
+
+	ticket_place_get(read->place, &ticket, &rank, &position);
+	while ((rc = table_ticket_next(op, read->lock, rank, ticket.number, &ticket)) == 0) {
+		struct atlock_ticket view;
+		int64_t expected;
+
+		rank = table_rank(ticket.record.priority);
+		if (ticket.record.deadline < op->now)
+			continue;
+		position++;
+		if (one && (read->number != 0
+				    ? ticket.number != read->number
+				    : !slice_equal(ticket.record.owner, owner) || !slice_equal(ticket.record.who, who)))
+			continue;
+		rc = expect_wait(op, read->lock, position, &expected);
+		if (rc == 0)
+			rc = view_ticket(&ticket, position, expected, one ? read->out : &view);
+		if (rc < 0 || one)
+			return rc;
+		ticket_place_set(read->place, &ticket, position);
+		rc = read->fn(read->arg, &view);
+		atlock_ticket_clear(&view);
+		if (rc != 0)
+			return 0;
+	}
+	return rc;
+}
+
+static int ticket_get_in_txn(struct op *op)
+{
+	return queue_walk(op, op->arg, true);
+}
+
+static int queue_list_in_txn(struct op *op)
+{
+	int rc = queue_walk(op, op->arg, false);
+
+	return rc < 0 ? rc : 0;
+}
+
+static int read_run(struct atlock *al, const struct atlock_name *name, struct queue_read *read, op_fn *fn)
+{
+	struct op op;
+
+	if (al == NULL || name_check(name) < 0)
+		return -EINVAL;
+	read->lock = name_slice(name);
+	op_init(&op, al, NULL, NULL);
+	op.arg = read;
+	return op_view(&op, fn);
+}
+
+int atlock_ticket_get(struct atlock *al, const struct atlock_name *name, uint64_t ticket, const char *owner,
+		      const char *who, struct atlock_ticket *out)
+{
+	struct queue_read read = { .number = ticket, .owner = owner, .who = who, .out = out };
+
+	if (out == NULL || (ticket == 0 && (owner == NULL || who == NULL)))
+		return -EINVAL;
+	return read_run(al, name, &read, ticket_get_in_txn);
+}
+
+int atlock_queue_list(struct atlock *al, const struct atlock_name *name, struct atlock_place *place,
+		      atlock_ticket_fn *fn, void *arg)
+{
+	struct queue_read read = { .place = place, .fn = fn, .arg = arg };
+
+	return fn == NULL ? -EINVAL : read_run(al, name, &read, queue_list_in_txn);
+}
+
+/* --- All queues --- */
+
+#define PART_QUEUE 'q' /* of a place: the rest is the lock's key */
+
+struct queues {
+	struct atlock_place *place;
+	atlock_name_fn *fn;
+	void *arg;
+};
+
+static int queues_in_txn(struct op *op)
+{
+	const unsigned char table = TABLE_QUEUE;
+	struct slice prefix = { &table, 1 };
+	struct queues *queues = op->arg;
+	struct record_key from = record_key_of(TABLE_QUEUE, place_text(queues->place, PART_QUEUE));
+	struct record_queue queue;
+	struct atlock_name name;
+	struct slice key;
+	struct slice value;
+	int rc;
+
+	if (place_part(queues->place) == PART_QUEUE)
+		from = record_key_after(record_key_slice(&from));
+	while ((rc = store_next(op->txn, record_key_slice(&from), prefix, &key, &value)) == 0) {
+		struct slice lock = { (const unsigned char *)key.data + 1, key.len - 1 };
+
+		rc = record_decode(RECORD_QUEUE, value, &queue);
+		if (rc < 0)
+			return op_corrupt(op, key, rc);
+		name_from_key(&name, lock);
+		place_set(queues->place, PART_QUEUE, lock);
+		if (queues->fn(queues->arg, &name, queue.count) != 0)
+			return 0;
+		from = record_key_after(key);
+	}
+	return rc < 0 ? rc : 0;
+}
+
+int atlock_queues(struct atlock *al, struct atlock_place *place, atlock_name_fn *fn, void *arg)
+{
+	struct queues queues = { place, fn, arg };
+	struct op op;
+
+	if (al == NULL || fn == NULL)
+		return -EINVAL;
+	op_init(&op, al, NULL, NULL);
+	op.arg = &queues;
+	return op_view(&op, queues_in_txn);
+}
