@@ -162,7 +162,7 @@ static int custom_set(struct call *call, struct node *node, struct handle *handl
 
 const struct kind kind_custom = {
 	.type = S_IFDIR,
-	.hint = "only its owner may chmod it, and only an administrator may chown it",
+	.hint = "only its owner may chmod or touch it, and only an administrator may chown it",
 	.missing =
 		"mkdir it if it is to be a directory; a free lock is not there until it is touched, and nothing is below a lock",
 	.plus = true,

@@ -73,15 +73,6 @@ const struct kind kind_owner = {
 
 /* --- Directories --- */
 
-/* The likeliest slip: whoever touches a URL wants to own it. */
-static int owners_set(struct call *call, struct node *node, struct handle *handle, const struct stat *want, int which)
-{
-	(void)node, (void)handle, (void)want, (void)which;
-	return call_refuse(
-		call, -EPERM, ATLOCK_INVALID_REQUEST,
-		"this is a directory; a URL is claimed by a reference: touch owners/<git url>/-/applications/<id>");
-}
-
 static int owners_lookup(struct call *call, struct node *dir, const char *name, struct found *out)
 {
 	struct atlock_owners_path path;
@@ -147,7 +138,6 @@ const struct kind kind_owners = {
 	.hint = OWNERS_HINT,
 	.plus = true,
 	.stat = owners_stat,
-	.set = owners_set,
 	.lookup = owners_lookup,
 	.list = owners_list,
 	.mkdir = owners_mkdir,

@@ -79,7 +79,7 @@ static int virtual_rmdir(struct call *call, struct node *dir, const char *name)
 
 const struct kind kind_virtual = {
 	.type = S_IFDIR,
-	.hint = "this is a directory, not a lock: locks are repos/<repository>/-/<directory>/-/<workspace>, global/<command> "
+	.hint = "locks are repos/<repository>/-/<directory>/-/<workspace>, global/<command> "
 		"and files below custom/",
 	.missing =
 		"a free lock is not there until it is touched, and nothing is below a lock; a slash inside a name is spelled %2F",

@@ -52,7 +52,7 @@ void op_opendir(fuse_req_t req, fuse_ino_t id, struct fuse_file_info *fi)
 	if (err == 0)
 		endings_wait_all(call.fs->endings);
 	if (err == 0 && is_slip(&call, call.node, fi, content->listing))
-		err = call_refuse(&call, -EISDIR, ATLOCK_INVALID_REQUEST, "this cannot be opened to be locked: %s",
+		err = call_refuse(&call, -EISDIR, ATLOCK_INVALID_REQUEST, "this is a directory, not a lock: %s",
 				  call.node->kind->hint);
 	if (err < 0) {
 		handle_drop(handle);

@@ -93,6 +93,15 @@ int refuse_lacking(struct call *call, int err)
 	return refuse_act(call, err == 0 ? -EPERM : err, path);
 }
 
+int refuse_touch(struct call *call, const struct node *node)
+{
+	char path[SHOWN];
+
+	path_show(node, NULL, path);
+	return call_refuse(call, -EISDIR, ATLOCK_INVALID_REQUEST,
+			   "%s is a directory, not a lock: nothing was taken or renewed; %s", path, node->kind->hint);
+}
+
 int refuse_mode(struct call *call, const struct node *node, const struct stat *st)
 {
 	char path[SHOWN];

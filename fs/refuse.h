@@ -16,6 +16,9 @@ void refuse_explain(struct call *call, int err);
  */
 int refuse_lacking(struct call *call, int err);
 
+/* Refuses to set a directory's times to now: -EISDIR. */
+int refuse_touch(struct call *call, const struct node *node);
+
 /* Refuses because of a node's mode, -EACCES, or because of its owner, -EPERM. */
 int refuse_mode(struct call *call, const struct node *node, const struct stat *st);
 int refuse_owner(struct call *call, const struct node *node, const struct stat *st);

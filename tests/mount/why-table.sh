@@ -66,7 +66,7 @@ TABLE
 
 # repos/
 refused <<'TABLE'
-user|repos/acme cannot be changed: .*repos/<repository>/-/<directory>/-/<workspace>|touch repos/acme
+user|repos/acme is a directory, not a lock: .*repos/<repository>/-/<directory>/-/<workspace>|touch repos/acme
 user|"x" is the name of a lock here|mkdir repos/a/b/-/c/-/x
 user|IN_USE: repos/a is not empty: remove what ls shows|rmdir repos/a
 user|LOCK_EXISTS: repos/a/b/-/c/-/held is held by root@r .*wait/|touch repos/a/b/-/c/-/held
@@ -99,14 +99,14 @@ user|global/apply is held by root@r|touch global/apply
 user|global/apply is held by root@r|rm -f global/apply
 user|"x" is the name of a lock here|mkdir global/x
 root|global cannot be removed: |rmdir global
-user|global cannot be changed: |touch global
+user|global is a directory, not a lock: |touch global
 TABLE
 
 # queue/
 refused <<'TABLE'
 user|queue/x cannot be made: every lock has a queue.*touch queue/<lock>/<priority>@<who>|mkdir queue/x
 user|queue/x cannot be made: every lock has a queue|touch queue/x
-user|queue/global/apply cannot be changed: a queue has tickets|touch queue/global/apply
+user|queue/global/apply is a directory, not a lock: .*a queue has tickets|touch queue/global/apply
 user|queue/global/apply/x cannot be made: a queue has tickets|mkdir queue/global/apply/x
 user|"urgent" is no ticket: |touch queue/global/apply/urgent
 user|without @who: touch queue/<lock>/normal@me|touch queue/global/apply@me/normal
@@ -132,14 +132,14 @@ TABLE
 
 # pulls/
 refused <<'TABLE'
-user|pulls/x cannot be changed: .*pulls/<host>/<repository>/-/<number>/|touch pulls/x
+user|pulls/x is a directory, not a lock: .*pulls/<host>/<repository>/-/<number>/|touch pulls/x
 user|"x" is no pull request|mkdir pulls/github.com/a/b/-/x
 user|pulls/github.com/a/b/-/1/x cannot be made: a pull request has head, meta|touch pulls/github.com/a/b/-/1/x
 user|pulls/github.com/a/b/-/1/x cannot be made: a pull request has head, meta|mkdir pulls/github.com/a/b/-/1/x
 user|locks/x cannot be made: locks/ shows what|touch pulls/github.com/a/b/-/1/locks/x
 user|vpc/-/x cannot be made: echo planned >|mkdir pulls/github.com/a/b/-/1/projects/vpc/-/x
 user|"planed" is no status|echo planed > pulls/github.com/a/b/-/1/projects/vpc/-/default
-user|projects/vpc cannot be changed: echo planned >|touch pulls/github.com/a/b/-/1/projects/vpc
+user|projects/vpc is a directory, not a lock: .*echo planned >|touch pulls/github.com/a/b/-/1/projects/vpc
 user|summary belongs to uid 0 .*the summary follows|echo x > pulls/github.com/a/b/-/1/summary
 root|summary is written by the file system alone|echo x > pulls/github.com/a/b/-/1/summary
 root|head cannot be changed: head, meta and projects.tsv are changed by writing|chmod 600 pulls/github.com/a/b/-/1/head
@@ -149,13 +149,13 @@ TABLE
 
 # owners/: a name may be a password and is not quoted.
 refused <<'TABLE'
-user|this is a directory; a URL is claimed by a reference|touch owners/https://bot:hunter2@github.com/a/b
+user|this is a directory, not a lock: nothing was taken or renewed; a URL is claimed by a reference|touch owners/https://bot:hunter2@github.com/a/b
 user|after "-" there are applications/|touch owners/https://bot:hunter2@github.com/a/b/-/x
 user|only references are made here|touch owners/github.com/a/b/-/owner
 user|references are files: touch them|mkdir owners/github.com/a/b/-/applications/x
 user|a reference takes no text|touch owners/github.com/a/b/-/applications/x; echo x > owners/github.com/a/b/-/applications/x
 user|IN_USE: this is not empty|rmdir owners/github.com/a/b/-/applications
-user|this belongs to uid 0: a URL is claimed by a reference|chmod 700 owners/github.com
+user|this cannot be changed: a URL is claimed by a reference|chmod 700 owners/github.com
 user|who owns a URL ends with its last reference|rm owners/github.com/a/b/-/owner
 TABLE
 ! grep -q hunter2 why || fail 'a password was quoted'
@@ -183,7 +183,7 @@ user|by/x cannot be made: by/ shows what is held|touch by/x
 root|by/x cannot be made: by/ shows what is held|mkdir by/x
 root|by/owner/root cannot be removed: .*removing what the link leads to|rmdir by/owner/root
 user|by/owner/root/lock_.* cannot be removed: .*removing what the link leads to|rm -f by/owner/root/*
-root|by cannot be changed: |touch by
+root|by is a directory, not a lock: |touch by
 user|events/x cannot be made: events are written by the file system alone.*events_keep|touch events/x
 root|events/x cannot be made: |mkdir events/x
 root|events/live cannot be removed: .*events_keep|rm events/live
