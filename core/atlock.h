@@ -1322,6 +1322,25 @@ int64_t atlock_next_due(struct atlock *al);
 /* Looks for cycles in the whole wait-for graph; returns how many victims, or a negative errno. */
 int atlock_run_deadlock(struct atlock *al);
 
+/* --- Text for people (clean.c) -------------------------------------------------------------------------------------------------- */
+
+/*
+ * Names and texts that others chose may have in them what a terminal obeys, what turns the direction of text, ends a line or
+ * cannot be seen, and bytes that are no UTF-8. This is the one place that knows.
+ */
+
+/* How many bytes the character at `text` has, of `len` that are left; and whether it may be shown as it is. */
+size_t atlock_clean_next(const char *text, size_t len, bool *clean);
+
+/*
+ * Writes all of it with what may not be shown spelled \xNN, and a NUL; whole characters, as many as fit. Returns how long the
+ * whole is, as snprintf(3) does: `len` if it is clean.
+ */
+size_t atlock_clean(const char *text, size_t len, char *out, size_t size);
+
+/* Puts '?' in place of each such byte. */
+void atlock_tame(char *text, size_t len);
+
 /* --- Log (log.c) ---------------------------------------------------------------------------------------------------------------- */
 
 /* Where the process's log goes, and how much of it. Before this nothing is written. Call it before there are threads. */

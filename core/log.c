@@ -45,33 +45,12 @@ void log_level_set(enum atlock_log_level level)
 	atomic_store_explicit(&process.level, (int)level, memory_order_relaxed);
 }
 
-/* Terminals obey C1 controls too, which in UTF-8 are 0xc2 followed by 0x80 to 0x9f. */
-static size_t control_len(const unsigned char *at)
-{
-	if (*at < 0x20 || *at == 0x7f)
-		return 1;
-	return at[0] == 0xc2 && at[1] >= 0x80 && at[1] <= 0x9f ? 2 : 0;
-}
-
 size_t log_line(const char *text, char *out, size_t len)
 {
-	static const char hex[] = "0123456789abcdef";
-	const unsigned char *at = (const unsigned char *)text;
-	size_t n = 0;
+	size_t n;
 
-	while (*at != '\0' && n + 9 < len) {
-		size_t bad = control_len(at);
-
-		if (bad == 0)
-			out[n++] = (char)*at++;
-		for (; bad > 0; bad--, at++) {
-			out[n++] = '\\';
-			out[n++] = 'x';
-			out[n++] = hex[*at >> 4];
-			out[n++] = hex[*at & 15];
-		}
-	}
-	n = text_strip_userinfo(out, n);
+	(void)atlock_clean(text, strlen(text), out, len);
+	n = text_strip_userinfo(out, strlen(out));
 	out[n] = '\0';
 	return n;
 }

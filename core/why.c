@@ -42,17 +42,6 @@ const char *atlock_advice_name(enum atlock_advice advice)
 	return advice_names[(unsigned int)advice < ATLOCK_ADVICES ? advice : ATLOCK_ADVICE_OTHER];
 }
 
-/* Terminals obey C1 controls too, which in UTF-8 are 0xc2 followed by 0x80 to 0x9f. */
-static void text_tame(char *text)
-{
-	for (unsigned char *p = (unsigned char *)text; *p; p++) {
-		if (*p < 0x20 || *p == 0x7f)
-			*p = '?';
-		else if (p[0] == 0xc2 && p[1] >= 0x80 && p[1] <= 0x9f)
-			p[0] = p[1] = '?';
-	}
-}
-
 int why_set(struct atlock_why *why, int err, enum atlock_code code, const char *fmt, ...)
 {
 	va_list args;
@@ -65,7 +54,7 @@ int why_set(struct atlock_why *why, int err, enum atlock_code code, const char *
 	if (vsnprintf(why->text, sizeof(why->text), fmt, args) < 0)
 		why->text[0] = '\0';
 	va_end(args);
-	text_tame(why->text);
+	atlock_tame(why->text, strlen(why->text));
 	return err;
 }
 

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdarg.h>
+#include <string.h>
 
 #include "caller.h"
 #include "inode.h"
@@ -68,16 +69,6 @@ void call_done(struct call *call, int err)
 		fuse_reply_err(call->req, 0);
 }
 
-/* A reason may quote a name as it was given: no terminal shall obey what is in it. */
-static void text_tame(char *text)
-{
-	for (unsigned char *p = (unsigned char *)text; *p != '\0'; p++)
-		if (*p < 0x20 || *p == 0x7f)
-			*p = '?';
-		else if (p[0] == 0xc2 && p[1] >= 0x80 && p[1] <= 0x9f)
-			p[0] = p[1] = '?';
-}
-
 int call_refuse(struct call *call, int err, enum atlock_code code, const char *fmt, ...)
 {
 	va_list args;
@@ -86,6 +77,7 @@ int call_refuse(struct call *call, int err, enum atlock_code code, const char *f
 	va_start(args, fmt);
 	vsnprintf(call->why.text, sizeof(call->why.text), fmt, args);
 	va_end(args);
-	text_tame(call->why.text);
+	/* It may quote a name as it was given. */
+	atlock_tame(call->why.text, strlen(call->why.text));
 	return err;
 }

@@ -9,6 +9,7 @@
 
 #include "audit.h"
 #include "events.h"
+#include "term.h"
 
 #define TIME_MAX 25 /* of "2026-11-16T05:11:02.123Z", with its NUL */
 
@@ -122,13 +123,13 @@ static bool event_wanted(const struct show *show, const json_t *event)
 static void print_text(const json_t *event)
 {
 	const char *code = text_of(event, "code");
-	const char *owner = text_of(event, "owner");
 	const char *who = text_of(event, "who");
-	const char *comm = text_of(event, "comm");
 
-	printf("%s\t%s%s%s\t%s\t%s%s%s\t%s", text_of(event, "time"), text_of(event, "type"), code[0] != '\0' ? " " : "",
-	       code, subject_of(event), owner, who[0] != '\0' ? "@" : "", who, text_of(event, "actor"));
-	printf("\t%s", comm);
+	printf("%s\t%s%s%s\t", term_text(text_of(event, "time")), term_text(text_of(event, "type")),
+	       code[0] != '\0' ? " " : "", term_text(code));
+	printf("%s\t%s%s%s\t", term_text(subject_of(event)), term_text(text_of(event, "owner")),
+	       who[0] != '\0' ? "@" : "", term_text(who));
+	printf("%s\t%s", term_text(text_of(event, "actor")), term_text(text_of(event, "comm")));
 	if (json_is_integer(json_object_get(event, "pid")))
 		printf("[%" JSON_INTEGER_FORMAT "]", json_integer_value(json_object_get(event, "pid")));
 	putchar('\n');

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "source.h"
+#include "term.h"
 
 struct named {
 	char store[PATH_MAX];
@@ -82,7 +83,7 @@ static int backup_check(struct tool *tool, const struct source_where *where, con
 	if (problems != 0)
 		return tool_fail(tool, EXIT_DATA, "the copy in %s has %" PRId64 " problem%s: atlock fsck the store", to,
 				 problems, TOOL_S(problems));
-	printf("%s: %" PRIu64 " lock%s, %" PRIu64 " waiter%s, %" PRIu64 " event%s\n", to, status.held,
+	printf("%s: %" PRIu64 " lock%s, %" PRIu64 " waiter%s, %" PRIu64 " event%s\n", term_text(to), status.held,
 	       TOOL_S(status.held), status.waiting, TOOL_S(status.waiting), status.events, TOOL_S(status.events));
 	return EXIT_DONE;
 }

@@ -121,7 +121,7 @@ static void head_print(const struct bench *bench)
 {
 	bool off = strcmp(bench->sync, "off") == 0;
 
-	printf("%s: sync=%s%s, %ld processors, in %s\n\n", bench->mount.path, bench->sync,
+	printf("%s: sync=%s%s, %ld processors, in %s\n\n", term_text(bench->mount.path), bench->sync,
 	       off ? " (what is acknowledged may be lost in a power cut)" : "", sysconf(_SC_NPROCESSORS_ONLN),
 	       bench->place->dir);
 	printf("%s%-30s %9s %10s %8s %8s %8s%s\n", term_color(stdout, TERM_BOLD), "", "processes", "a second", "p50",

@@ -47,7 +47,7 @@ __attribute__((format(printf, 4, 5))) static void say(struct doctor *doctor, enu
 	printf("%s%-4s%s %-12s ", term_color(stdout, verdicts[verdict].color), verdicts[verdict].word,
 	       term_color(stdout, TERM_PLAIN), about);
 	va_start(list, format);
-	vprintf(format, list);
+	term_vprint(stdout, format, list);
 	va_end(list);
 	putchar('\n');
 }

@@ -65,7 +65,7 @@ static int put_one(struct export *export, struct atlock_foreign *to, const struc
 		export->there++;
 	} else if (value != NULL) {
 		printf("%sconflict%s %s: %s\n", term_color(stdout, TERM_RED), term_color(stdout, TERM_PLAIN),
-		       record->path, difference);
+		       term_text(record->path), term_text(difference));
 		export->conflicts++;
 	}
 	free(value);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "lockpath.h"
+#include "term.h"
 
 struct holder {
 	char id[ATLOCK_ID_MAX];
@@ -42,7 +43,8 @@ static int force_one(const struct tool *tool, const struct mount *mount, const c
 		code = lockpath_refused(tool, mount, path, -err, NULL);
 		return err == -EPERM || err == -EACCES ? EXIT_PERMISSION : code;
 	}
-	printf("released %s, which %s@%s had since %s\n", path, holder.owner, holder.who, holder.since);
+	printf("released %s, which %s@%s had since %s\n", term_text(path), term_text(holder.owner),
+	       term_text(holder.who), holder.since);
 	return EXIT_DONE;
 }
 

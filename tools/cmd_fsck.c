@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "source.h"
+#include "term.h"
 
 /* How many problems there are, or a negative errno. Tells of each unless they are about to be set right. */
 static int64_t check(struct atlock *al, bool tell)
@@ -56,7 +57,7 @@ static int fsck(struct tool *tool, const struct source_where *where, bool fix)
 	if (problems < 0)
 		return tool_fail(tool, EXIT_DATA, "the store cannot be read: %s", strerror((int)-problems));
 	if (problems == 0) {
-		printf("%s: all is in order\n", where->store);
+		printf("%s: all is in order\n", term_text(where->store));
 		return EXIT_DONE;
 	}
 	if (fix)

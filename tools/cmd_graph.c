@@ -88,7 +88,8 @@ static void waiters_print(struct graph *graph, const char *holder, int depth)
 		if (edge->shown || strcmp(edge->holder, holder) != 0)
 			continue;
 		edge->shown = true;
-		printf("%*s%s waits for %s (%s)\n", 2 * depth, "", edge->waiter, edge->lock, edge->priority);
+		printf("%*s%s waits for %s (%s)\n", 2 * depth, "", term_text(edge->waiter), term_text(edge->lock),
+		       edge->priority);
 		waiters_print(graph, edge->waiter, depth + 1);
 	}
 }
@@ -100,7 +101,8 @@ static void text_print(struct graph *graph)
 
 		if (edge->shown || waits(graph, edge->holder))
 			continue;
-		printf("%s%s%s\n", term_color(stdout, TERM_BOLD), edge->holder, term_color(stdout, TERM_PLAIN));
+		printf("%s%s%s\n", term_color(stdout, TERM_BOLD), term_text(edge->holder),
+		       term_color(stdout, TERM_PLAIN));
 		waiters_print(graph, edge->holder, 1);
 	}
 	for (size_t i = 0; i < graph->count; i++) {
@@ -108,7 +110,7 @@ static void text_print(struct graph *graph)
 
 		if (edge->shown)
 			continue;
-		printf("%s%s (in a circle)%s\n", term_color(stdout, TERM_RED), edge->holder,
+		printf("%s%s (in a circle)%s\n", term_color(stdout, TERM_RED), term_text(edge->holder),
 		       term_color(stdout, TERM_PLAIN));
 		waiters_print(graph, edge->holder, 1);
 	}
@@ -119,7 +121,7 @@ static void text_print(struct graph *graph)
 static void dot_quote(const char *text)
 {
 	putchar('"');
-	for (; *text != '\0'; text++)
+	for (text = term_text(text); *text != '\0'; text++)
 		printf(*text == '"' || *text == '\\' ? "\\%c" : "%c", *text);
 	putchar('"');
 }

@@ -35,8 +35,8 @@ struct import {
 static void say(struct import *import, enum term_color color, const char *word, const char *path, const char *text)
 {
 	progress_clear(&import->progress);
-	printf("%s%s%s %s%s%s\n", term_color(stdout, color), word, term_color(stdout, TERM_PLAIN), path,
-	       text[0] == '\0' ? "" : ": ", text);
+	printf("%s%s%s %s%s%s\n", term_color(stdout, color), word, term_color(stdout, TERM_PLAIN), term_text(path),
+	       text[0] == '\0' ? "" : ": ", term_text(text));
 }
 
 /* One write of a whole text: 0 or an errno. */

@@ -10,6 +10,7 @@
 #include <atlock.h>
 
 #include "mount.h"
+#include "term.h"
 
 /* The file the mount has its rules from. */
 static int policy_of_mount(struct tool *tool, char *out, size_t len)
@@ -53,7 +54,7 @@ static int policy_tell(struct tool *tool, struct atlock_policy *policy, char **w
 	if (answer.line == 0)
 		puts(verdicts[answer.verdict]);
 	else
-		printf("%s by line %zu: %s\n", verdicts[answer.verdict], answer.line, answer.rule);
+		printf("%s by line %zu: %s\n", verdicts[answer.verdict], answer.line, term_text(answer.rule));
 	return answer.verdict == ATLOCK_POLICY_DENIES ? EXIT_REFUSED : EXIT_DONE;
 }
 

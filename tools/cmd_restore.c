@@ -4,6 +4,7 @@
 #include <inttypes.h>
 
 #include "source.h"
+#include "term.h"
 
 static int problems_fail(const struct tool *tool, const char *where, int64_t problems)
 {
@@ -53,8 +54,8 @@ static int restore_finish(struct tool *tool, const struct source_where *to)
 		return tool_fail(tool, tool_exit_code(-err), "%s", why.text);
 	if (problems != 0)
 		return problems_fail(tool, to->store, problems);
-	printf("%s: %" PRIu64 " lock%s, %" PRIu64 " waiter%s; mount it with atlockfs --store\n", to->store, status.held,
-	       TOOL_S(status.held), status.waiting, TOOL_S(status.waiting));
+	printf("%s: %" PRIu64 " lock%s, %" PRIu64 " waiter%s; mount it with atlockfs --store\n", term_text(to->store),
+	       status.held, TOOL_S(status.held), status.waiting, TOOL_S(status.waiting));
 	return EXIT_DONE;
 }
 

@@ -6,6 +6,7 @@
 
 #include "lockpath.h"
 #include "source.h"
+#include "term.h"
 
 struct show {
 	struct tool *tool;
@@ -26,12 +27,12 @@ static void text_print(const json_t *lock)
 	/* jansson's loop casts away the const of what it only reads. */
 	json_object_foreach((json_t *)lock, key, value) {
 		if (json_is_string(value) && strcmp(key, "kind") != 0)
-			printf("%s=%s\n", key, json_string_value(value));
+			printf("%s=%s\n", key, term_text(json_string_value(value)));
 		else if (json_is_integer(value))
 			printf("%s=%" JSON_INTEGER_FORMAT "\n", key, json_integer_value(value));
 	}
 	json_object_foreach(json_object_get(lock, "meta"), key, value) {
-		printf("%s=%s\n", key, json_string_value(value));
+		printf("%s=%s\n", term_text(key), term_text(json_string_value(value)));
 	}
 }
 
@@ -59,13 +60,13 @@ static int file_print(const struct show *show)
 {
 	const char *path = show->path;
 	FILE *file = mount_read(&show->source.mount, path);
-	char line[1024];
+	char lock[ATLOCK_PATH_MAX];
 
 	if (file == NULL)
 		return lockpath_refused(show->tool, &show->source.mount, path, errno, NULL);
-	printf("lock=%.*s\n", (int)strcspn(path, "@"), path);
-	while (fgets(line, sizeof(line), file) != NULL)
-		fputs(line, stdout);
+	(void)snprintf(lock, sizeof(lock), "%.*s", (int)strcspn(path, "@"), path);
+	printf("lock=%s\n", term_text(lock));
+	term_copy(file, stdout);
 	fclose(file);
 	return EXIT_DONE;
 }

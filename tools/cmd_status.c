@@ -26,12 +26,13 @@ int cmd_status(struct tool *tool, int argc, char **argv)
 		mount_close(&mount);
 		return tool_fail(tool, EXIT_UNAVAILABLE, "%s/health cannot be read", mount.path);
 	}
-	printf("mount=%s\n", mount.path);
+	printf("mount=%s\n", term_text(mount.path));
 	while (fgets(line, sizeof(line), health) != NULL) {
 		if (first)
 			well = strcmp(line, "ok\n") == 0;
-		printf("%s%.*s%s\n", first ? term_color(stdout, well ? TERM_GREEN : TERM_RED) : "",
-		       (int)strcspn(line, "\n"), line, first ? term_color(stdout, TERM_PLAIN) : "");
+		line[strcspn(line, "\n")] = '\0';
+		printf("%s%s%s\n", first ? term_color(stdout, well ? TERM_GREEN : TERM_RED) : "", term_text(line),
+		       first ? term_color(stdout, TERM_PLAIN) : "");
 		first = false;
 	}
 	fclose(health);

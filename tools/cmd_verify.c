@@ -14,8 +14,8 @@ struct verify {
 
 static void differ(struct verify *verify, const char *word, const char *path, const char *text)
 {
-	printf("%s%s%s %s%s%s\n", term_color(stdout, TERM_YELLOW), word, term_color(stdout, TERM_PLAIN), path,
-	       text[0] == '\0' ? "" : ": ", text);
+	printf("%s%s%s %s%s%s\n", term_color(stdout, TERM_YELLOW), word, term_color(stdout, TERM_PLAIN),
+	       term_text(path), text[0] == '\0' ? "" : ": ", term_text(text));
 	verify->differences++;
 }
 

@@ -7,6 +7,7 @@
 
 #include "ask.h"
 #include "take.h"
+#include "term.h"
 
 #define LOOK (ATLOCK_SECOND / 5)
 
@@ -32,12 +33,10 @@ static int wait_free(const struct tool *tool, const struct mount *mount, const c
 static int text_print(const struct tool *tool, const struct mount *mount, const char *path)
 {
 	FILE *file = mount_read(mount, path);
-	char line[1024];
 
 	if (file == NULL)
 		return lockpath_refused(tool, mount, path, errno, NULL);
-	while (fgets(line, sizeof(line), file) != NULL)
-		fputs(line, stdout);
+	term_copy(file, stdout);
 	fclose(file);
 	return EXIT_DONE;
 }

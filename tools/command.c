@@ -14,12 +14,13 @@
 #include "choice.h"
 #include "help.h"
 #include "nearest.h"
+#include "term.h"
 
 static void complain(const struct tool *tool, const char *format, va_list list)
 {
 	fprintf(stderr, "atlock%s%s: ", tool->command == NULL ? "" : " ",
 		tool->command == NULL ? "" : tool->command->name);
-	vfprintf(stderr, format, list);
+	term_vprint(stderr, format, list);
 }
 
 int tool_fail(const struct tool *tool, int code, const char *format, ...)

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <atlock.h>
+
 #include "graph.h"
 #include "term.h"
 
@@ -34,16 +36,13 @@ struct drawing {
 
 /* --- Text --- */
 
-/* One character of UTF-8, as XML may have it; what it may not is replaced. Returns the next. */
+/* One character of UTF-8, as XML may have it and no viewer is deceived by; what may not be is replaced. Returns the next. */
 static const char *letter_put(FILE *out, const char *text)
 {
-	size_t len = 1;
+	bool clean;
+	size_t len = atlock_clean_next(text, strlen(text), &clean);
 
-	while (((unsigned char)text[len] & 0xc0) == 0x80)
-		len++;
-	if ((unsigned char)*text < ' ' || *text == 0x7f)
-		fputc(' ', out);
-	else if (*text == '&')
+	if (*text == '&')
 		fputs("&amp;", out);
 	else if (*text == '<')
 		fputs("&lt;", out);
@@ -51,7 +50,7 @@ static const char *letter_put(FILE *out, const char *text)
 		fputs("&gt;", out);
 	else if (*text == '"')
 		fputs("&quot;", out);
-	else if (strncmp(text, "\xef\xbf\xbe", 3) == 0 || strncmp(text, "\xef\xbf\xbf", 3) == 0)
+	else if (!clean || strncmp(text, "\xef\xbf\xbe", 3) == 0 || strncmp(text, "\xef\xbf\xbf", 3) == 0)
 		fputs("\xef\xbf\xbd", out);
 	else
 		fwrite(text, 1, len, out);

@@ -11,6 +11,7 @@
 int grid_add(struct grid *grid, const char *cell)
 {
 	char *copy;
+	char *text;
 
 	if (grid->count == grid->room) {
 		size_t room = grid->room * 2 + 64;
@@ -21,12 +22,15 @@ int grid_add(struct grid *grid, const char *cell)
 		grid->cells = cells;
 		grid->room = room;
 	}
-	copy = strdup(cell);
+	text = strdup(cell);
+	if (text == NULL)
+		return -ENOMEM;
+	for (char *tab = text; (tab = strchr(tab, '\t')) != NULL;)
+		*tab = ' ';
+	copy = strdup(term_text(text));
+	free(text);
 	if (copy == NULL)
 		return -ENOMEM;
-	for (char *p = copy; *p != '\0'; p++)
-		if ((unsigned char)*p < ' ' || *p == 0x7f)
-			*p = ' ';
 	grid->cells[grid->count++] = copy;
 	return 0;
 }

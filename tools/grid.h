@@ -14,7 +14,7 @@ struct grid {
 	size_t room;
 };
 
-/* Adds a cell; control bytes become blanks. 0 or -ENOMEM. */
+/* Adds a cell; as term_text() has it, with a blank for a tab. 0 or -ENOMEM. */
 int grid_add(struct grid *grid, const char *cell);
 void grid_print(const struct grid *grid);
 void grid_free(struct grid *grid);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "nearest.h"
+#include "term.h"
 
 #define COLUMNS 80
 #define DEEP 8 /* a line that begins so far to the right goes on with the one before it */
@@ -262,7 +263,7 @@ int help_unknown(const char *name)
 	nearest_begin(&nearest, name);
 	for (size_t i = 0; (command = command_at(i)) != NULL; i++)
 		nearest_try(&nearest, command->name);
-	fprintf(stderr, "atlock: there is no command \"%s\"", name);
+	fprintf(stderr, "atlock: there is no command \"%s\"", term_text(name));
 	if (nearest.found[0] != '\0')
 		fprintf(stderr, ": did you mean \"%s\"?\n", nearest.found);
 	else

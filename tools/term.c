@@ -7,6 +7,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <atlock.h>
+
 #define BAR 30
 #define EVERY INT64_C(100000000) /* 100 ms: smooth enough, and cheap */
 
@@ -27,6 +29,56 @@ const char *term_color(FILE *out, enum term_color color)
 	const char *no = getenv("NO_COLOR");
 
 	return is_terminal(out) && (no == NULL || no[0] == '\0') ? colors[color] : "";
+}
+
+const char *term_text(const char *text)
+{
+	static _Thread_local char *copies[16];
+	static _Thread_local size_t next;
+	size_t len = strlen(text);
+	size_t need = atlock_clean(text, len, NULL, 0);
+	char *copy;
+
+	if (need == len)
+		return text;
+	copy = realloc(copies[next], need + 1);
+	if (copy == NULL)
+		return "?";
+	copies[next] = copy;
+	next = (next + 1) % (sizeof(copies) / sizeof(copies[0]));
+	(void)atlock_clean(text, len, copy, need + 1);
+	return copy;
+}
+
+void term_vprint(FILE *out, const char *format, va_list list)
+{
+	char *text;
+
+	if (vasprintf(&text, format, list) < 0) {
+		fputs("out of memory", out);
+		return;
+	}
+	fputs(term_text(text), out);
+	free(text);
+}
+
+void term_copy(FILE *in, FILE *out)
+{
+	char *line = NULL;
+	size_t size = 0;
+	char *rest;
+
+	while (getline(&line, &size, in) > 0) {
+		bool whole = strchr(line, '\n') != NULL;
+
+		line[strcspn(line, "\n")] = '\0';
+		rest = line;
+		for (const char *part; (part = strsep(&rest, "\t")) != NULL;)
+			fprintf(out, "%s%s", term_text(part), rest != NULL ? "\t" : "");
+		if (whole)
+			fputc('\n', out);
+	}
+	free(line);
 }
 
 size_t term_width(const char *text)

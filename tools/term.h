@@ -2,6 +2,7 @@
 #ifndef TOOLS_TERM_H
 #define TOOLS_TERM_H
 
+#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -10,6 +11,17 @@ enum term_color { TERM_PLAIN, TERM_RED, TERM_GREEN, TERM_YELLOW, TERM_BOLD };
 
 /* The sequence that begins a colour on `out`, or "": no terminal, NO_COLOR is set, or TERM=dumb. TERM_PLAIN ends one. */
 const char *term_color(FILE *out, enum term_color color);
+
+/*
+ * A text that others chose, as a terminal, a file or a pipe may get it: what the terminal might obey or that would show something
+ * else than is there is spelled \xNN. The text itself if it has none of that; else a copy that stays for the next fifteen
+ * calls of the same thread.
+ */
+const char *term_text(const char *text);
+
+/* Prints a formatted text so; and a file, line by line, with its tabs. */
+void term_vprint(FILE *out, const char *format, va_list list) __attribute__((format(printf, 2, 0)));
+void term_copy(FILE *in, FILE *out);
 
 /* How many characters of UTF-8 a text has; that some are of double width does not matter enough. */
 size_t term_width(const char *text);

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "term.h"
 #include "top_reader.h"
 
 #define CELL_MAX ATLOCK_PATH_MAX
@@ -70,7 +71,7 @@ static int once(struct top *top)
 		puts(head);
 	}
 	if (top_trouble(top)[0] != '\0')
-		puts(top_trouble(top));
+		puts(term_text(top_trouble(top)));
 	table_print(&top->lists[top->view]);
 	return EXIT_DONE;
 }

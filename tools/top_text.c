@@ -6,6 +6,8 @@
 #include <wchar.h>
 #include <wctype.h>
 
+#include <atlock.h>
+
 /* One character as it is shown: where it goes on, its bytes, its columns. */
 struct glyph {
 	const char *next;
@@ -14,24 +16,11 @@ struct glyph {
 	size_t width;
 };
 
-/* Spaces of no width and marks of direction: printable for the library, but not what they seem. */
-static bool is_deceptive(wchar_t c)
-{
-	static const wchar_t ranges[][2] = {
-		{ 0x00ad, 0x00ad }, { 0x061c, 0x061c }, { 0x200b, 0x200f }, { 0x2028, 0x202e },
-		{ 0x2060, 0x206f }, { 0xfeff, 0xfeff }, { 0xfff9, 0xfffb }, { 0xe0000, 0xe007f },
-	};
-
-	for (size_t i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++)
-		if (c >= ranges[i][0] && c <= ranges[i][1])
-			return true;
-	return false;
-}
-
 /* In a locale that is not UTF-8, each byte of a character that it does not have is a '?'. */
 static struct glyph glyph_read(const char *text)
 {
 	mbstate_t state;
+	bool clean;
 	wchar_t c;
 	size_t len;
 
@@ -39,7 +28,8 @@ static struct glyph glyph_read(const char *text)
 	len = mbrtowc(&c, text, strlen(text), &state);
 	if (len == (size_t)-1 || len == (size_t)-2 || len == 0)
 		return (struct glyph){ .next = text + 1, .text = "?", .len = 1, .width = 1 };
-	if (!iswprint((wint_t)c) || wcwidth(c) < 0 || is_deceptive(c))
+	(void)atlock_clean_next(text, len, &clean);
+	if (!iswprint((wint_t)c) || wcwidth(c) < 0 || !clean)
 		return (struct glyph){ .next = text + len, .text = "?", .len = 1, .width = 1 };
 	return (struct glyph){ .next = text + len, .text = text, .len = len, .width = (size_t)wcwidth(c) };
 }
