@@ -9,7 +9,7 @@
 #include "table.h"
 #include "why.h"
 
-#define ROOT_MODE 0777
+#define ROOT_MODE 01777 /* as /tmp: what one user made is not for others to remove */
 
 static const char root[] = "custom";
 static const char elided[] = "/-";

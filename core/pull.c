@@ -6,6 +6,7 @@
 
 #include "bound.h"
 #include "event.h"
+#include "held.h"
 #include "limit.h"
 #include "rules.h"
 #include "seal.h"
@@ -47,7 +48,7 @@ struct pull_op {
 	size_t released;
 	struct record_pull record; /* as it will be */
 	bool known;                /* it has a record already */
-	bool removes;              /* which is not limited */
+	bool removes;              /* which is not limited, and makes nobody its writer */
 };
 
 static int pull_event(struct op *op, enum atlock_event_type type, const struct atlock_pull_name *pull, const char *part,
@@ -60,19 +61,59 @@ static int pull_event(struct op *op, enum atlock_event_type type, const struct a
 	return event_other(op, type, text);
 }
 
+static int lock_seen(struct op *op, void *arg, struct slice lock, const struct record_lock *record)
+{
+	(void)op, (void)arg, (void)lock, (void)record;
+	return 1;
+}
+
+/* Whether the caller's user holds a lock of the pull request: 1, or 0. */
+static int pull_holds(struct op *op, const struct atlock_pull_name *pull)
+{
+	char who[32];
+	struct held_filter filter = { .owner = slice_of(op->caller->owner), .repo = pull_repo(pull) };
+
+	pull_who(pull, who);
+	filter.who = slice_of(who);
+	return held_walk(op, &filter, lock_seen, NULL);
+}
+
+/*
+ * Who may change or remove what was written about a pull request, and close it: the user who wrote it, a user who holds a lock of
+ * the pull request, and administrators. Before anything is written all may.
+ */
+static int pull_may_change(struct op *op, const struct pull_op *change)
+{
+	struct slice owner = change->record.owner;
+	int rc = !change->known || op->caller->admin || slice_equal(owner, slice_of(op->caller->owner));
+
+	if (rc == 0)
+		rc = pull_holds(op, change->pull);
+	if (rc != 0)
+		return rc < 0 ? rc : 0;
+	return why_set(op->why, -EACCES, ATLOCK_PERMISSION_DENIED,
+		       "%.*s wrote about pulls/%s: only that user, users who hold a lock of the pull request, and "
+		       "administrators may change it",
+		       owner.len > 0 ? (int)owner.len : 12, owner.len > 0 ? (const char *)owner.data : "another user",
+		       change->pull->text);
+}
+
 static int change_begin(struct op *op, struct pull_op *change)
 {
 	int rc = pull_load(op, change->pull, &change->record);
 
 	change->known = rc == 0;
-	return rc < 0 ? rc : 0;
+	return rc < 0 ? rc : pull_may_change(op, change);
 }
 
+/* An administrator who sets something right does not take it from the user who wrote it. */
 static int change_end(struct op *op, struct pull_op *change)
 {
 	struct record_key key = record_key_of(TABLE_PULL, pull_slice(change->pull));
 
 	change->record.updated = op->wall;
+	if (!change->known || (!change->removes && !op->caller->admin))
+		change->record.owner = slice_of(op->caller->owner);
 	return op_put(op, RECORD_PULL, &key, &change->record);
 }
 
@@ -240,9 +281,9 @@ static int close_in_txn(struct op *op)
 	int rc = atlock_pull_split(change->pull, &pull);
 
 	if (rc == 0)
-		rc = bound_close_pull(op, pull.repo, pull.num, &change->released);
-	if (rc == 0)
 		rc = change_begin(op, change);
+	if (rc == 0)
+		rc = bound_close_pull(op, pull.repo, pull.num, &change->released);
 	if (rc < 0 || !change->known)
 		return rc;
 	rc = projects_drop(op, change);

@@ -195,20 +195,6 @@ int lock_create(struct call *call, struct node *dir, const char *name, mode_t mo
 
 /* --- Give back --- */
 
-/* Whose lock it is matters only in a sticky directory; a lock that is free is nobody's. */
-static int lock_may_remove(struct call *call, const struct node *dir, const struct atlock_name *name)
-{
-	struct atlock_view view = { 0 };
-	uid_t uid = call->ctx->uid;
-
-	if (dir->dir == NODE_NO_DIR || uid == 0)
-		return 0;
-	if (tree_is_sticky(call, dir) && atlock_get(call->al, name, &view) == 0)
-		uid = view.uid;
-	atlock_view_clear(&view);
-	return tree_may_remove(call, dir, uid);
-}
-
 static void give_back_end(void *arg, int err)
 {
 	struct job *job = arg;
@@ -218,7 +204,10 @@ static void give_back_end(void *arg, int err)
 	job_end(job);
 }
 
-/* A name with "@who" is a comparison that the manager makes in the same transaction. */
+/*
+ * A name with "@who" is a comparison that the manager makes in the same transaction. Who may release a lock is the manager's to say: a
+ * sticky bit adds nothing to that.
+ */
 int lock_unlink(struct call *call, struct node *dir, const char *name)
 {
 	struct job *job = job_new(call);
@@ -228,7 +217,7 @@ int lock_unlink(struct call *call, struct node *dir, const char *name)
 		return -ENOMEM;
 	err = tree_lock(&job->call, dir, name, &job->name);
 	if (err == 0)
-		err = lock_may_remove(&job->call, dir, &job->name);
+		err = tree_may_change(&job->call, dir);
 	if (err == 0)
 		err = caller_naming(&job->call, &job->name, &job->caller);
 	if (err != 0)

@@ -199,13 +199,6 @@ int tree_may_change(struct call *call, const struct node *dir)
 	return tree_may(call, dir, W_OK | X_OK);
 }
 
-bool tree_is_sticky(struct call *call, const struct node *dir)
-{
-	struct door door;
-
-	return dir->dir != NODE_NO_DIR && door_get(call, dir->dir, &door) == 0 && (door.mode & S_ISVTX) != 0;
-}
-
 int tree_may_remove(struct call *call, const struct node *dir, uid_t uid)
 {
 	struct door door;

@@ -40,9 +40,6 @@ int tree_may_change(struct call *call, const struct node *dir);
 /* The same for removing something of this user's: the sticky bit leaves that to its owner or the directory's. -EPERM. */
 int tree_may_remove(struct call *call, const struct node *dir, uid_t uid);
 
-/* Whether it has that bit. */
-bool tree_is_sticky(struct call *call, const struct node *dir);
-
 /* Attributes of a directory of queue/ or wait/: those of the one it mirrors, so that custom/'s modes hold there too. */
 int tree_mirror_stat(struct call *call, uint64_t id, mode_t mode, struct stat *st, struct life *life);
 

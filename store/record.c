@@ -104,10 +104,8 @@ static const struct field app_fields[] = {
 };
 
 static const struct field pull_fields[] = {
-	F(pull, U64, projects),
-	F(pull, U64, created),
-	F(pull, U64, updated),
-	F(pull, STRING, head),
+	F(pull, U64, projects), F(pull, U64, created),           F(pull, U64, updated),
+	F(pull, STRING, head),  F_SINCE(2, pull, STRING, owner),
 };
 
 static const struct field project_fields[] = {
@@ -141,7 +139,7 @@ static const struct layout layouts[] = {
 	[RECORD_REFERENCE] = LAYOUT(reference),
 	[RECORD_SHARED] = LAYOUT(shared),
 	[RECORD_APP] = LAYOUT(app),
-	[RECORD_PULL] = LAYOUT(pull),
+	[RECORD_PULL] = LAYOUT_VERSION(pull, 2),
 	[RECORD_PROJECT] = LAYOUT(project),
 	[RECORD_SETTING] = LAYOUT(setting),
 	[RECORD_DIRS] = LAYOUT(dirs),

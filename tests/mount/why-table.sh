@@ -84,7 +84,8 @@ refused <<'TABLE'
 user|custom/closed belongs to uid 0 .*mode 755 does not let you|touch custom/closed/x
 user|custom/closed belongs to uid 0 .*mode 755 does not let you|mkdir custom/closed/x
 user|custom/closed belongs to uid 0: only its owner may chmod|chmod 700 custom/closed
-user|not empty: custom/open/theirs is held|rmdir custom/open
+root|not empty: custom/open/theirs is held|rmdir custom/open
+user|the directory is sticky: only its owner|rmdir custom/open
 user|custom/open/theirs is held by root@r|rm -f custom/open/theirs
 user|max_ttl|touch custom/mine && touch -c -d '+9 hours' custom/mine
 user|line 1|echo 'bad key=1' >> custom/mine

@@ -85,7 +85,7 @@ static void custom_itself_is_there_from_the_start(void **state)
 	struct atlock_dir dir;
 
 	assert_int_equal(atlock_dir_get(f->al, 0, &dir), 0);
-	assert_int_equal(dir.mode, 0777);
+	assert_int_equal(dir.mode, 01777);
 	assert_int_equal(dir.uid, 0);
 	assert_string_equal(dir.name, "");
 	assert_true(dir.mtime == f->stage->time.wall);
@@ -294,7 +294,7 @@ static void attributes_are_set_one_by_one(void **state)
 	fixture_event_is(f, ATLOCK_EVENT_DIR_CHANGED, "custom");
 	assert_int_equal(atlock_dir_get(f->al, 0, &dir), 0);
 	assert_int_equal(dir.uid, 7);
-	assert_int_equal(dir.mode, 0777);
+	assert_int_equal(dir.mode, 01777);
 	assert_int_equal(dir.subdirs, 1);
 	assert_int_equal(atlock_dir_set(f->al, id + 1, &change, &f->why), -ENOENT);
 }

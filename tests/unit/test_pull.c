@@ -145,16 +145,16 @@ static void results_of_the_same_commit_are_merged(void **state)
 	before = stage_commits(s);
 	/* Without a head it is about the one that is known; a policy status stays until it is given again. */
 	assert_int_equal(
-		pull_write(s, "bob@1", ATLOCK_PULL_PROJECTS, "b\tw\t\tapplied\na\tw\tp\tplanned\n.\tw\t\tplanned\n"),
+		pull_write(s, "alice@2", ATLOCK_PULL_PROJECTS, "b\tw\t\tapplied\na\tw\tp\tplanned\n.\tw\t\tplanned\n"),
 		0);
 	assert_int_equal(stage_commits(s), before + 1);
 	assert_string_equal(stage_events(s), "pull_status pull_status pull_status");
 	pull_is(s, ATLOCK_PULL_PROJECTS, "head=aa\n.\tw\t\tplanned\na\tw\tp\tplanned\t[1]\nb\tw\t\tapplied\n");
-	assert_int_equal(pull_write(s, "bob@1", ATLOCK_PULL_PROJECTS, "head=aa\na\tw\tp\tplanned\t\n"), 0);
+	assert_int_equal(pull_write(s, "alice@2", ATLOCK_PULL_PROJECTS, "head=aa\na\tw\tp\tplanned\t\n"), 0);
 	pull_is(s, ATLOCK_PULL_PROJECTS, "head=aa\n.\tw\t\tplanned\na\tw\tp\tplanned\nb\tw\t\tapplied\n");
 	/* What changes nothing is no event. */
 	(void)stage_events(s);
-	assert_int_equal(pull_write(s, "bob@1", ATLOCK_PULL_PROJECTS, "a\tw\tp\tplanned\n"), 0);
+	assert_int_equal(pull_write(s, "alice@2", ATLOCK_PULL_PROJECTS, "a\tw\tp\tplanned\n"), 0);
 	assert_string_equal(stage_events(s), "");
 }
 
@@ -483,6 +483,36 @@ static void nobody_closes_over_anothers_locks(void **state)
 	assert_string_equal(stage_queue(s, "repos/acme/infra/-/a/-/w"), "bob@pr:5");
 }
 
+static void only_writer_holder_and_administrator_change_it(void **state)
+{
+	struct stage *s = *state;
+	struct atlock_pull_name pull = pull_named(PULL);
+	struct atlock_caller bob = stage_caller("bob@1");
+	uint64_t before;
+
+	assert_int_equal(pull_write(s, "alice@1", ATLOCK_PULL_HEAD, "aa"), 0);
+	before = stage_commits(s);
+	assert_int_equal(pull_write(s, "bob@1", ATLOCK_PULL_HEAD, "bb"), -EACCES);
+	assert_non_null(strstr(s->why.text, "alice wrote about pulls/"));
+	assert_int_equal(atlock_pull_clear(s->al, &bob, &pull, ATLOCK_PULL_HEAD, &s->why), -EACCES);
+	assert_int_equal(atlock_pull_close(s->al, &bob, &pull, NULL, &s->why), -EACCES);
+	assert_int_equal(stage_commits(s), before);
+	/* A lock of that number in another repository, or one that has ended, does not help. */
+	assert_int_equal(stage_acquire(s, "repos/acme/infra-2/-/b/-/w", "bob@pr:5", 0), 0);
+	assert_int_equal(stage_acquire(s, "repos/acme/infra/-/b/-/w", "bob@pr:5", 60), 0);
+	stage_advance(s, 61);
+	assert_int_equal(pull_write(s, "bob@1", ATLOCK_PULL_HEAD, "bb"), -EACCES);
+	/* An administrator does not become its writer; who holds a lock does. */
+	assert_int_equal(pull_write(s, "root@1", ATLOCK_PULL_HEAD, "cc"), 0);
+	assert_int_equal(pull_write(s, "alice@1", ATLOCK_PULL_HEAD, "aa"), 0);
+	assert_int_equal(stage_acquire(s, "repos/acme/infra/-/b/-/w", "bob@pr:5", 0), 0);
+	assert_int_equal(pull_write(s, "bob@1", ATLOCK_PULL_HEAD, "bb"), 0);
+	assert_int_equal(stage_release(s, "repos/acme/infra/-/b/-/w", "bob@pr:5"), 0);
+	assert_int_equal(pull_write(s, "alice@1", ATLOCK_PULL_HEAD, "aa"), -EACCES);
+	assert_int_equal(atlock_pull_close(s->al, &bob, &pull, NULL, &s->why), 0);
+	assert_int_equal(pull_write(s, "alice@1", ATLOCK_PULL_HEAD, "aa"), 0);
+}
+
 static void all_is_there_after_a_restart(void **state)
 {
 	struct stage *s = *state;
@@ -579,6 +609,7 @@ int main(void)
 		STAGED(summary_counts),
 		STAGED(closing_is_one_transaction_with_an_event_each),
 		STAGED(nobody_closes_over_anothers_locks),
+		STAGED(only_writer_holder_and_administrator_change_it),
 		STAGED(all_is_there_after_a_restart),
 		STAGED(a_check_finds_what_does_not_agree),
 		STAGED(a_pull_request_has_only_so_many_projects),

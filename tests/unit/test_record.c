@@ -88,7 +88,7 @@ static const struct record_event event = {
 };
 static const struct record_released released = { 2, 3, 4, -5, 6, INT64_MAX, 8, 9, 10, 11, TEXT("host") };
 static const struct record_day day = { 1, 2, UINT64_MAX };
-static const struct record_pull pull = { 3, 4, -5, TEXT("5ea1ab1e") };
+static const struct record_pull pull = { 3, 4, -5, TEXT("5ea1ab1e"), TEXT("alice") };
 static const struct record_project project = { 7, 6, TEXT("[{\"Passed\":true}]") };
 
 static const struct record_seal seal = { 1, TEXT("01234567"), TEXT("") };
@@ -369,6 +369,22 @@ static void fields_that_an_older_record_lacks_are_zero(void **state)
 	assert_int_equal(got.passed, 0);
 }
 
+/* A pull request's has its writer since then. */
+static void pull_request_of_an_older_version_has_no_writer(void **state)
+{
+	unsigned char bytes[RECORD_MAX];
+	const size_t len = 2 + 8 + 8 + 8 + 1 + 8 + 4;
+	struct record_pull got;
+
+	(void)state;
+	assert_int_equal(record_encode(RECORD_PULL, &pull, bytes), len + 1 + 5);
+	bytes[1] = 1;
+	crc_repair(bytes, len);
+	assert_int_equal(record_decode(RECORD_PULL, (struct slice){ bytes, len }, &got), 0);
+	assert_int_equal(got.head.len, 8);
+	assert_int_equal(got.owner.len, 0);
+}
+
 static void record_of_a_newer_version_is_refused(void **state)
 {
 	unsigned char bytes[RECORD_MAX];
@@ -480,6 +496,7 @@ int main(void)
 		cmocka_unit_test(any_flipped_bit_with_good_checksum_does_no_harm),
 		cmocka_unit_test(record_of_another_kind_is_refused),
 		cmocka_unit_test(fields_that_an_older_record_lacks_are_zero),
+		cmocka_unit_test(pull_request_of_an_older_version_has_no_writer),
 		cmocka_unit_test(record_of_a_newer_version_is_refused),
 		cmocka_unit_test(strings_have_limits),
 		cmocka_unit_test(keys_sort_as_the_numbers_in_them),

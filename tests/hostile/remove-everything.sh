@@ -1,0 +1,55 @@
+#!/bin/bash
+# root
+# rm -rf of the whole mount, by a user who owns nothing in it, leaves everything as it is.
+. "$(dirname "$0")/../mount/lib.sh"
+mount_fs -o allow_other
+session_start held
+owner() { session held as_user atlt1 "$@"; }
+
+pull=pulls/github.com/acme/infra/-/5
+expect_ok owner mkdir "$MNT/custom/empty" "$MNT/custom/empty/below" "$MNT/shared/db"
+expect_ok owner mkdir -m 777 "$MNT/custom/open"
+expect_ok owner touch "$MNT/custom/open/lock" "$MNT/custom/lock" "$MNT/repos/acme/infra/-/vpc/-/prod@pr:6" "$MNT/global/apply"
+expect_ok owner touch "$MNT/queue/custom/lock/high@build-17" "$MNT/owners/https://github.com/acme/infra/-/applications/web"
+expect_ok owner bash -c 'cd "$1"; echo DOWN >shared/db/apps/a; touch shared/db/stop@a' - "$MNT"
+expect_ok owner bash -c 'cd "$1"; echo abc >head; echo planned >projects/vpc/-/prod; echo a=1 >meta' - "$MNT/$pull"
+expect_ok owner bash -c 'cd "$1"; echo planned >projects/vpc/-/prod' - "$MNT/${pull%5}6"
+
+everything() {
+	(
+		cd "$MNT" || exit
+		find custom global owners pulls queue repos shared ! -name verdict ! -name summary -printf '%p %y %m %U\n' | sort
+		cat custom/lock repos/acme/infra/-/vpc/-/prod global/apply shared/db/stop owners/github.com/acme/infra/-/owner
+		cat "$pull"/{head,meta,projects.tsv} "${pull%5}6/projects.tsv"
+	)
+}
+everything >"$T/before"
+for target in '*' 'pulls/*' 'custom/*' 'shared/*/*'; do
+	! as_user atlt2 bash -c "cd \"\$1\" && rm -rf $target" - "$MNT" 2>"$T/said" || fail "rm -rf $target succeeded"
+	everything >"$T/after"
+	diff "$T/before" "$T/after" || fail "rm -rf $target removed something: $(tail -n 3 "$T/said")"
+done
+
+# Nor does another user write over it, take parts of it away, or close it.
+for attempt in 'echo applied >projects/vpc/-/prod' 'echo def >head' 'echo b=2 >>meta' 'rm projects/vpc/-/prod' 'rm head' 'rm meta' \
+	'printf "vpc\tprod\t\tapplied\n" >projects.tsv' 'rm projects.tsv' 'rmdir ../5' 'echo planned >projects/dns/-/prod'; do
+	expect_fail 'Permission denied' as_user atlt2 bash -c "cd \"\$1\"; $attempt" - "$MNT/$pull"
+	as_user atlt2 cat "$MNT/why" >"$T/why"
+	grep -qF 'atlt1 wrote about pulls/github.com/acme/infra/-/5' "$T/why" || fail "$attempt: $(cat "$T/why")"
+done
+everything >"$T/after"
+diff "$T/before" "$T/after" || fail 'something was changed'
+
+# A user who holds one of its locks may, until that ends; one of the same number in another repository says nothing.
+expect_ok as_user atlt2 touch "$MNT/repos/acme/other/-/dns/-/prod@pr:5"
+expect_fail 'Permission denied' as_user atlt2 bash -c 'echo applied >"$1"' - "$MNT/$pull/projects/vpc/-/prod"
+expect_ok as_user atlt2 touch "$MNT/repos/acme/infra/-/dns/-/prod@pr:5"
+expect_ok as_user atlt2 bash -c 'echo applied >"$1"' - "$MNT/$pull/projects/vpc/-/prod"
+expect_ok as_user atlt2 rm "$MNT/repos/acme/infra/-/dns/-/prod@pr:5"
+expect_fail 'Permission denied' owner bash -c 'echo planned >"$1"' - "$MNT/$pull/projects/vpc/-/prod"
+
+# Administrators may, and what they set right stays the other's.
+expect_ok bash -c 'echo planned >"$1"' - "$MNT/$pull/projects/vpc/-/prod"
+expect_ok as_user atlt2 rmdir "$MNT/$pull"
+expect_ok rmdir "$MNT/${pull%5}6"
+expect_equal "$(ls "$MNT/pulls")" ''
