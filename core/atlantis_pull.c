@@ -13,6 +13,7 @@
 #include "atlantis.h"
 #include "escape.h"
 #include "pull.h"
+#include "text.h"
 #include "why.h"
 
 #define INSERTED ATLOCK_PLANNED_NO_CHANGES /* in 0.25: what is from there on was one less before */
@@ -159,16 +160,18 @@ static int pull_projects(const json_t *value, struct atlock_foreign_record *reco
 	out = open_memstream(&record->text, &len);
 	if (out == NULL)
 		return atlantis_no_memory(why);
-	if (head[0] != '\0')
+	if (text_bad_byte(head, strlen(head)) != 0)
+		err = why_set(why, -EINVAL, ATLOCK_INVALID_REQUEST, "its head commit has control bytes");
+	else if (head[0] != '\0')
 		fprintf(out, "head=%s\n", head);
 	json_array_foreach(projects, i, project) {
+		if (err < 0)
+			break;
 		if (project_comes_again(projects, i)) {
 			record->shortened = true;
 			continue;
 		}
 		err = project_print(out, project, record, why);
-		if (err < 0)
-			break;
 	}
 	if (fclose(out) != 0 && err == 0)
 		err = atlantis_no_memory(why);

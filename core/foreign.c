@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "atlantis.h"
+#include "text.h"
 #include "why.h"
 
 _Static_assert((int)FOREIGN_LOCK == (int)ATLOCK_FOREIGN_LOCK && (int)FOREIGN_PULL == (int)ATLOCK_FOREIGN_PULL &&
@@ -162,31 +163,103 @@ static int store_next_record(struct atlock_foreign *foreign, struct atlock_forei
 	return err;
 }
 
+static int value_check(const char *key, const char *value, struct atlock_why *why)
+{
+	unsigned char bad = text_bad_byte(value, strlen(value));
+
+	if (bad == 0)
+		return 0;
+	return why_set(why, -EINVAL, ATLOCK_INVALID_REQUEST,
+		       "its %.64s has a control byte (0x%02x), and no line of a lock has any", key, bad);
+}
+
+/* The path goes to the kernel, which would follow "..": each component must be spelled as it is in a tree. */
+static int path_check(const char *path, const char *who, struct atlock_why *why)
+{
+	char text[ATLOCK_PATH_MAX + ATLOCK_WHO_MAX + 2];
+	struct atlock_name name;
+	char *rest = text;
+	const char *component;
+	int err = 0;
+
+	component = strrchr(path, '/');
+	if (component != NULL && strchr(component, '@') != NULL)
+		return why_set(why, -EINVAL, ATLOCK_INVALID_REQUEST, "%.200s names a holder: that is in its who", path);
+	if (snprintf(text, sizeof(text), "%s@%s", path, who) >= (int)sizeof(text))
+		return why_set(why, -ENAMETOOLONG, ATLOCK_INVALID_REQUEST, "its names are too long");
+	if (strncmp(path, "custom/", strlen("custom/")) != 0)
+		return atlock_name_parse(text, &name, why);
+	rest += strlen("custom/");
+	while (err == 0 && (component = strsep(&rest, "/")) != NULL)
+		err = rest != NULL ? atlock_component_check(component, why)
+				   : atlock_name_custom(0, component, &name, why);
+	return err;
+}
+
+static int meta_check(const json_t *meta, struct atlock_why *why)
+{
+	const char *key;
+	json_t *value;
+	int err = 0;
+
+	/* jansson's loop casts away the const of what it only reads. */
+	json_object_foreach((json_t *)meta, key, value) {
+		if (!text_key_is_own(key, strlen(key)))
+			return why_set(why, -EINVAL, ATLOCK_INVALID_REQUEST, "\"%.64s\" is no key of its holder's own",
+				       key);
+		if (!json_is_string(value))
+			return why_set(why, -EINVAL, ATLOCK_INVALID_REQUEST, "its %.64s is no text", key);
+		err = value_check(key, json_string_value(value), why);
+		if (err < 0)
+			return err;
+	}
+	return 0;
+}
+
+/* All that becomes a line of a request or a part of a path, so that no value can be more than that. */
+static int native_check(const json_t *line, struct atlock_why *why)
+{
+	static const char *const keys[] = { "ttl", "priority", "owner", "who" };
+	const char *owner = atlantis_string(line, "owner");
+	int err = 0;
+
+	if (strcmp(atlantis_string(line, "kind"), "lock") != 0)
+		return why_set(why, -EINVAL, ATLOCK_INVALID_REQUEST, "is no lock, and a waiter cannot be moved");
+	for (size_t i = 0; err == 0 && i < sizeof(keys) / sizeof(keys[0]); i++)
+		err = value_check(keys[i], atlantis_string(line, keys[i]), why);
+	if (err == 0 && strlen(owner) > ATLOCK_OWNER_MAX)
+		err = why_set(why, -EINVAL, ATLOCK_INVALID_REQUEST, "its owner has more than %d bytes",
+			      ATLOCK_OWNER_MAX);
+	if (err == 0)
+		err = path_check(atlantis_string(line, "lock"), atlantis_string(line, "who"), why);
+	return err == 0 ? meta_check(json_object_get(line, "meta"), why) : err;
+}
+
 /* A lock of another tree like this one: a line of locks.jsonl. */
 static int native_read(json_t *line, struct atlock_foreign_record *record, struct atlock_why *why)
 {
 	const char *key;
 	json_t *value;
-	json_t *meta;
 	FILE *out;
 	size_t len;
-	char *text = json_dumps(line, JSON_COMPACT);
-	int err = text == NULL ? -ENOMEM : atlock_foreign_from_lock(text, strlen(text), record, why);
+	char *text;
+	int err = native_check(line, why);
 
+	if (err < 0)
+		return err;
+	text = json_dumps(line, JSON_COMPACT);
+	err = text == NULL ? -ENOMEM : atlock_foreign_from_lock(text, strlen(text), record, why);
 	free(text);
 	if (err < 0)
 		return err;
-	if (strcmp(atlantis_string(line, "kind"), "lock") != 0)
-		return why_set(why, -EINVAL, ATLOCK_INVALID_REQUEST, "is no lock, and a waiter cannot be moved");
 	free(record->text);
 	record->text = NULL;
 	out = open_memstream(&record->text, &len);
 	if (out == NULL)
 		return atlantis_no_memory(why);
 	fprintf(out, "ttl=%s\npriority=%s\n", atlantis_string(line, "ttl"), atlantis_string(line, "priority"));
-	meta = json_object_get(line, "meta");
-	json_object_foreach(meta, key, value) {
-		fprintf(out, "%s=%s\n", key, json_is_string(value) ? json_string_value(value) : "");
+	json_object_foreach(json_object_get(line, "meta"), key, value) {
+		fprintf(out, "%s=%s\n", key, json_string_value(value));
 	}
 	return fclose(out) == 0 ? 0 : atlantis_no_memory(why);
 }

@@ -169,6 +169,28 @@ static bool key_is_good(const char *key, size_t len)
 	return true;
 }
 
+/* pull= is checked, and kept like all others. */
+bool text_key_is_own(const char *key, size_t len)
+{
+	const struct meta_line line = { .key = key, .key_len = len };
+
+	for (size_t i = 0; i < sizeof(understood) / sizeof(understood[0]); i++)
+		if (understood[i].take != pull_take && meta_line_is(&line, understood[i].key))
+			return false;
+	return key_is_good(key, len) && !field_find(field_view, key, len) && !field_find(field_ticket, key, len);
+}
+
+unsigned char text_bad_byte(const char *text, size_t len)
+{
+	for (size_t i = 0; i < len; i++) {
+		unsigned char c = (unsigned char)text[i];
+
+		if ((c < 0x20 && c != '\t') || c == 0x7f)
+			return c == 0 ? 1 : c;
+	}
+	return 0;
+}
+
 static int own_take(struct parse *p, const struct meta_line *line)
 {
 	int shown = line->key_len < META_KEY_MAX ? (int)line->key_len : META_KEY_MAX;

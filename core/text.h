@@ -43,6 +43,12 @@ void text_change_free(struct text_change *change);
 /* The same where no key has a meaning, as about a pull request: only the user's own lines, malloc'ed. */
 int text_parse_plain(const char *text, size_t len, char **out, size_t *out_len, struct atlock_why *why);
 
+/* Whether a line with this key is the user's own: it can be one, and says nothing to the file system. */
+bool text_key_is_own(const char *key, size_t len);
+
+/* A byte that no line may have, or 0. */
+unsigned char text_bad_byte(const char *text, size_t len);
+
 /* Takes user and password out of every URL in a text, in place; the length that is left. */
 size_t text_strip_userinfo(char *text, size_t len);
 
