@@ -32,14 +32,14 @@ for lock in global/forbidden@x global/forbidden custom/x@x global/apply; do
 done
 
 # flock(1) itself opens as no redirection does: a free lock, to be read, with O_CREAT.
-cat >"$T/passed.py" <<'E2'
+cat >"$T/passed.py" <<'PY'
 import os, sys
 fd = os.open(sys.argv[2], os.O_RDONLY | os.O_CREAT)
 os.dup2(fd, 9)
 os.execv(sys.argv[1], ["flock", "-n", "9"])
-E2
+PY
 for lock in global/forbidden custom/x; do
-	expect_fail 'Permission denied' as_user atlt1 python3 "$T/passed.py" "$T/flock" "$MNT/$lock"
+	expect_fail '9: Permission denied' as_user atlt1 env PATH=/usr/bin:/bin python3 "$T/passed.py" "$T/flock" "$MNT/$lock"
 	expect_untaken
 done
 
