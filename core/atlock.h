@@ -1357,7 +1357,7 @@ void atlock_log(enum atlock_log_level level, const char *fmt, ...) __attribute__
  */
 int atlock_standard_open(void);
 
-/* To be called last: whether all that was printed arrived. */
+/* To be called last: whether all that was printed so far arrived; one thread at a time. */
 int atlock_standard_flush(void);
 
 /* --- The whole store ------------------------------------------------------------------------------------------------------------ */

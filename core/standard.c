@@ -17,10 +17,13 @@ int atlock_standard_open(void)
 	return 0;
 }
 
+/* The reason is told once: what could not be written is dropped, and the next flush has nothing to do. */
 int atlock_standard_flush(void)
 {
+	static int failed;
+
 	errno = 0;
-	if (fflush(stdout) == 0 && ferror(stdout) == 0)
-		return 0;
-	return errno == 0 ? -EIO : -errno;
+	if (failed == 0 && (fflush(stdout) != 0 || ferror(stdout) != 0))
+		failed = errno == 0 ? -EIO : -errno;
+	return failed;
 }

@@ -5,6 +5,8 @@
 #include "ask.h"
 #include "take.h"
 
+#define REASON_MAX 700 /* bytes */
+
 struct lock {
 	struct tool *tool;
 	struct ask ask;
@@ -18,14 +20,14 @@ static int option_take(struct lock *lock, int option)
 	switch (option) {
 	case 'r':
 		lock->reason = optarg;
-		if (strchr(optarg, '\n') == NULL)
+		if (strchr(optarg, '\n') == NULL && strlen(optarg) <= REASON_MAX)
 			return -1;
-		return tool_usage(lock->tool, "--reason is one line");
+		return tool_usage(lock->tool, "--reason is one line of at most %d bytes", REASON_MAX);
 	case 'W':
 		(void)snprintf(lock->who, sizeof(lock->who), "@%s", optarg);
-		if (optarg[0] != '\0')
+		if (optarg[0] != '\0' && strlen(optarg) <= ATLOCK_WHO_MAX)
 			return -1;
-		return tool_usage(lock->tool, "--who is a name such as build-17");
+		return tool_usage(lock->tool, "--who is a name such as build-17, of at most %d bytes", ATLOCK_WHO_MAX);
 	default: return ask_option(lock->tool, &lock->ask, option);
 	}
 }
@@ -51,7 +53,7 @@ static int lock_run(struct lock *lock, char *const *words)
 			     .text = lock->text,
 			     .wait = lock->ask.wait,
 			     .option = "--wait" };
-	char more[768] = "";
+	char more[REASON_MAX + 16] = "";
 	int code = mount_open(lock->tool, &mount);
 
 	if (code != EXIT_DONE)
@@ -65,6 +67,9 @@ static int lock_run(struct lock *lock, char *const *words)
 		code = take_all(&take);
 	if (code == EXIT_DONE)
 		tokens_print(&take);
+	/* A lock whose token got lost is one that the caller does not know to have. */
+	if (code == EXIT_DONE && atlock_standard_flush() < 0)
+		take_back(&take);
 	take_free(&take);
 	mount_close(&mount);
 	return code;

@@ -52,7 +52,8 @@ static int to_take(struct tool *tool, struct transfer *transfer, char *text)
 	char *at = strchr(text, '@');
 	bool owner;
 
-	if (text[0] == '\0' || (at != NULL && at[1] == '\0'))
+	if (text[0] == '\0' || (at != NULL && at[1] == '\0') || strchr(text, '\n') != NULL ||
+	    strlen(text) + sizeof("owner=\nwho=\n") > sizeof(transfer->text))
 		return tool_usage(tool, "--to is OWNER, OWNER@WHO or @WHO, not \"%s\"", text);
 	if (at != NULL)
 		*at = '\0';

@@ -55,6 +55,8 @@ static int wait_own(const struct tool *tool, const struct mount *mount, const ch
 		code = take_all(&take);
 	if (code == EXIT_DONE)
 		code = text_print(tool, mount, take.locks[0].name);
+	if (code == EXIT_DONE && atlock_standard_flush() < 0)
+		take_back(&take);
 	take_free(&take);
 	return code;
 }

@@ -4,14 +4,18 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <linux/magic.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
 #include <sys/xattr.h>
 #include <time.h>
 #include <unistd.h>
 
 #define TYPE "fuse.atlockfs"
+#define ROOT_INODE 1 /* of a FUSE file system; no other node of ours has it */
 
 /* Undoes the \040 spelling of the mount table, in place. */
 static void unescape(char *text)
@@ -72,9 +76,40 @@ static int table_each(table_fn *fn, void *arg)
 	return stop;
 }
 
-static int is_path(void *arg, const char *path)
+/*
+ * Whether a directory is the root of one of ours: 1, 0, or the negative errno of a dead or closed one. The mount table would say,
+ * but not every chroot has /proc.
+ */
+static int is_mount(const char *path)
 {
-	return strcmp(arg, path) == 0;
+	static const char *const files[] = { "health", "why", "locks.jsonl" };
+	struct statfs fs = { .f_type = 0 };
+	struct stat st = { .st_ino = 0 };
+	int fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	int err = fd < 0 || fstatfs(fd, &fs) != 0 || fstat(fd, &st) != 0 ? -errno : 0;
+
+	for (size_t i = 0; err == 0 && i < sizeof(files) / sizeof(files[0]); i++)
+		err = faccessat(fd, files[i], F_OK, 0) == 0 ? 0 : -errno;
+	if (fd >= 0)
+		close(fd);
+	if (err == 0)
+		return fs.f_type == FUSE_SUPER_MAGIC && st.st_ino == ROOT_INODE;
+	return err == -ENOENT || err == -ENOTDIR ? 0 : err;
+}
+
+/* The mount that a directory is in, by climbing up from it, which needs no table. */
+static bool mount_around(const char *dir, char out[PATH_MAX])
+{
+	if (dir == NULL || strlcpy(out, dir, PATH_MAX) >= PATH_MAX)
+		return false;
+	while (is_mount(out) != 1) {
+		char *slash = strrchr(out, '/');
+
+		if (slash == NULL || strcmp(out, "/") == 0)
+			return false;
+		slash[slash == out] = '\0';
+	}
+	return true;
 }
 
 static const char *below(const char *root, const char *path)
@@ -119,10 +154,15 @@ static int mount_search(const struct tool *tool, struct mount *out)
 {
 	struct found found = { .here = getcwd(NULL, 0) };
 	int err = table_each(found_add, &found);
+	bool inside = err < 0 && mount_around(found.here, out->path);
 
 	free(found.here);
+	if (inside)
+		return EXIT_DONE;
 	if (err < 0)
-		return tool_fail(tool, EXIT_UNAVAILABLE, "/proc/self/mountinfo: %s", strerror(-err));
+		return tool_fail(tool, EXIT_UNAVAILABLE,
+				 "/proc/self/mountinfo: %s: choose a mount with -m DIR or ATLOCKFS=DIR",
+				 strerror(-err));
 	if (found.count == 0)
 		return tool_fail(tool, EXIT_UNAVAILABLE, "no atlockfs is mounted here; see atlockfs(8)");
 	if (found.count > 1 && found.in[0] == '\0')
@@ -151,13 +191,17 @@ int mount_open(struct tool *tool, struct mount *out)
 {
 	const char *given = tool->mount != NULL ? tool->mount : getenv("ATLOCKFS");
 	int code;
+	int err;
 
 	out->fd = -1;
 	out->opened = now();
 	if (given != NULL && given[0] != '\0') {
 		if (realpath(given, out->path) == NULL)
 			return fail_open(tool, given, errno);
-		if (table_each(is_path, out->path) != 1)
+		err = is_mount(out->path);
+		if (err < 0)
+			return fail_open(tool, given, -err);
+		if (err == 0)
 			return tool_fail(tool, EXIT_UNAVAILABLE, "%s: no atlockfs is mounted there", given);
 	} else {
 		code = mount_search(tool, out);
@@ -166,8 +210,7 @@ int mount_open(struct tool *tool, struct mount *out)
 	}
 	out->fd = open(out->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (out->fd < 0 || faccessat(out->fd, "health", R_OK, 0) != 0) {
-		int err = errno;
-
+		err = errno;
 		mount_close(out);
 		return fail_open(tool, out->path, err);
 	}

@@ -34,16 +34,26 @@ for closed in 0 1 2 '0 1 2'; do
 	status=0
 	without "$closed" "$ATLOCK" -m "$MNT" lock -r why custom/y 2>/dev/null || status=$?
 	case $closed in
-	*1*) expect_equal "$status" 74 "without $closed" ;;
-	*) expect_equal "$status" 0 "without $closed" ;;
+	*1*)
+		expect_equal "$status" 74 "without $closed"
+		[ ! -e "$MNT/custom/y" ] || fail "held, and its token lost, without $closed"
+		;;
+	*)
+		expect_equal "$status" 0 "without $closed"
+		expect_equal "$(field "$MNT/custom/y" reason)" why "without $closed"
+		without "$closed" "$ATLOCK" -m "$MNT" unlock custom/y || fail "status $? without $closed"
+		;;
 	esac
-	expect_equal "$(field "$MNT/custom/y" reason)" why "without $closed"
-	without "$closed" "$ATLOCK" -m "$MNT" unlock custom/y || fail "status $? without $closed"
 done
 
-# The disk that output goes to is full.
+# The disk that output goes to is full. What was held before stays.
+expect_ok touch "$MNT/custom/mine"
 for command in "$ATLOCKFS_BUILD/atlockfs --help" "$ATLOCKFS_BUILD/atlockfs --version" "$ATLOCK --help" "$ATLOCK --version" \
-	"$ATLOCK help --all" "$ATLOCK lock --help" "$ATLOCK completion bash" "$ATLOCK -m $MNT status" "$ATLOCK -m $MNT doctor"; do
+	"$ATLOCK help --all" "$ATLOCK lock --help" "$ATLOCK completion bash" "$ATLOCK -m $MNT status" "$ATLOCK -m $MNT doctor" \
+	"$ATLOCK -m $MNT lock custom/z" "$ATLOCK -m $MNT wait custom/z" "$ATLOCK -m $MNT wait custom/mine" "$ATLOCK -m $MNT ls" \
+	"$ATLOCK -m $MNT show custom/mine" "$ATLOCK -m $MNT audit show" "$ATLOCK -m $MNT export --format jsonl"; do
 	# shellcheck disable=SC2086 # a command line
 	expect_fail 'No space left on device' sh -c '"$@" >/dev/full' - $command
 done
+[ ! -e "$MNT/custom/z" ] || fail 'held, and its token lost'
+[ -e "$MNT/custom/mine" ] || fail 'what was held before is gone'
