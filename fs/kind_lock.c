@@ -84,7 +84,7 @@ int lock_lookup(struct call *call, struct node *dir, const char *name, struct fo
 	if (err == 0 && lock.who[0] != '\0' && out->st.st_uid != call->ctx->uid && call->ctx->uid != 0 &&
 	    !caller_overrides(call, &lock))
 		err = 1;
-	return err == 1 ? -ENOENT : err;
+	return err != 1 ? err : lock_flock_failed(call) ? -EIO : -ENOENT;
 }
 
 /* The kernel may have found the name in its cache, so the directory is looked at here as well. */
@@ -104,6 +104,22 @@ int lock_may(struct call *call, const struct node *node, const struct atlock_vie
 }
 
 /*
+ * Whether a lock that is held may be opened; 1: only for flock(2). Who may not read another's may wait for it, and open(2) does not say which
+ * of the two it is for: then the file is as one that was made while the lock was free, and each read asks again.
+ */
+static int lock_may_open(struct call *call, const struct node *node, const struct handle *handle,
+			 const struct atlock_view *view)
+{
+	int err = lock_may(call, node, view, permit_want(handle->flags));
+
+	if (err != -EACCES || permit_want(handle->flags) != R_OK || view->uid == call->ctx->uid ||
+	    lock_may(call, node, view, 0) < 0)
+		return err;
+	call->why.text[0] = '\0';
+	return 1;
+}
+
+/*
  * The kernel looked the name up just before. If the lock went away since, ESTALE makes it look again, and then O_CREAT,
  * which open does not show us, does what the caller meant.
  */
@@ -112,6 +128,7 @@ static int lock_open(struct call *call, struct node *node, struct handle *handle
 	struct atlock_caller caller;
 	struct atlock_view view = { 0 };
 	struct atlock_name name;
+	int may = 0;
 	int err = lock_name(call, node, &name);
 
 	if (err == 0 && handle_writes(handle))
@@ -123,15 +140,15 @@ static int lock_open(struct call *call, struct node *node, struct handle *handle
 	else
 		err = atlock_get(call->al, &name, &view);
 	if (err == 0)
-		err = lock_may(call, node, &view, permit_want(handle->flags));
-	if (err == 0 && handle_writes(handle))
-		err = handle_remember(handle, &caller);
-	if (err == 0) {
+		may = lock_may_open(call, node, handle, &view);
+	if (err == 0 && may == 0 && handle_writes(handle))
+		may = handle_remember(handle, &caller);
+	if (err == 0 && may == 0) {
 		handle->token = view.token;
 		lock_take_up(call, &name, &view);
 	}
 	atlock_view_clear(&view);
-	return err == 1 ? -ESTALE : err;
+	return err == 1 ? -ESTALE : err < 0 ? err : may < 0 ? may : 0;
 }
 
 static int lock_node_stat(struct call *call, struct node *node, struct stat *st, struct life *life)

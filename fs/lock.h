@@ -51,6 +51,12 @@ void lock_flock_closed(struct handle *handle);
 void lock_flock_end(struct call *call, struct node *node, struct handle *handle);
 void lock_flock_free(struct flocked *flocked);
 
+/*
+ * Whether flock(2) of this very process has just failed with EIO. flock(1) then asks access(2), for which the lock may be free or
+ * fine, and prints the errno of that: it must be the same.
+ */
+bool lock_flock_failed(const struct call *call);
+
 /* lock_xattr.c */
 int lock_xattr_list(struct call *call, struct node *node, FILE *names);
 int lock_xattr_get(struct call *call, struct node *node, const char *key, char *value, size_t len);

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <time.h>
 
 #include "caller.h"
 #include "ending.h"
@@ -202,10 +203,41 @@ static int flock_unlock(struct call *call, struct node *node, struct handle *han
 	return 0;
 }
 
+#define FAILED 64    /* processes whose last failure is known */
+#define FAILED_FOR 2 /* seconds */
+
+/* Process and second, in one word; of two that share a place the later is known. */
+static _Atomic uint64_t failed[FAILED];
+
+static uint32_t seconds(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+	return (uint32_t)now.tv_sec;
+}
+
+static int flock_note(const struct call *call, int err)
+{
+	uint32_t pid = (uint32_t)call->ctx->pid;
+
+	if (err == -EIO)
+		atomic_store(&failed[pid % FAILED], (uint64_t)pid << 32 | seconds());
+	return err;
+}
+
+bool lock_flock_failed(const struct call *call)
+{
+	uint32_t pid = (uint32_t)call->ctx->pid;
+	uint64_t last = atomic_load(&failed[pid % FAILED]);
+
+	return pid != 0 && last >> 32 == pid && seconds() - (uint32_t)last < FAILED_FOR;
+}
+
 int lock_flock(struct call *call, struct node *node, struct handle *handle, int op)
 {
 	switch (op & ~LOCK_NB) {
-	case LOCK_EX: return flock_lock(call, node, handle, (op & LOCK_NB) == 0);
+	case LOCK_EX: return flock_note(call, flock_lock(call, node, handle, (op & LOCK_NB) == 0));
 	case LOCK_UN: return flock_unlock(call, node, handle);
 	default:
 		return call_refuse(call, -EOPNOTSUPP, ATLOCK_INVALID_REQUEST,

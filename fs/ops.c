@@ -9,6 +9,7 @@
 
 #include "cache.h"
 #include "handle.h"
+#include "lock.h"
 #include "notify.h"
 #include "permit.h"
 #include "refuse.h"
@@ -189,6 +190,8 @@ static void op_access(fuse_req_t req, fuse_ino_t id, int mask)
 	/* The kernel may have found a lock's name in its cache, so its directory is looked at as well. */
 	if (err == 0)
 		err = node->kind == &kind_lock ? tree_may(&call, node->parent, X_OK) : tree_reach(&call, node);
+	if (node->kind == &kind_lock && lock_flock_failed(&call))
+		err = -EIO;
 	/* Who asks whether he may was not refused anything. */
 	call.why.text[0] = '\0';
 	call_done(&call, err);

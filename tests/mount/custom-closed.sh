@@ -73,8 +73,11 @@ for i in 1 2 3; do
 	expect_ok one touch own/b@x
 	expect_fail 'Permission denied' two rm -f own/a@x
 	expect_ok chmod 1777 own
-	expect_fail 'Operation not permitted' one rm -f own/a
+	expect_fail 'Permission denied' one rm -f own/a
+	expect_ok two mkdir own/d
+	expect_fail 'Operation not permitted' one rmdir own/d
 	expect_ok chmod 777 own
+	expect_ok one rmdir own/d
 	expect_ok two rm own/a@x
 	expect_ok one rm own/b@x
 	expect_ok rmdir own
