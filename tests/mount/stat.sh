@@ -46,7 +46,7 @@ expect_equal "$(stat -c %U "$lock")" atlt2
 # Directories and the files of the root.
 expect_equal "$(stat -c '%F %a' "$MNT" "$MNT/repos" "$MNT/custom" "$MNT/global" "$MNT/repos/any/where/-/at/all")" 'directory 755
 directory 777
-directory 777
+directory 1777
 directory 777
 directory 777'
 for file in README health why; do
