@@ -30,7 +30,7 @@ ends_with 5
 
 # Kill: the whole group gets SIGTERM, and SIGKILL if it takes no notice. The status says that it was not done.
 begin
-expect_ok rm "$lock"
+expect_ok rm "$lock@$(field "$lock" who)"
 ends_with 75
 grep -q 'custom/x.* is lost: the command is told to end' "$T/err" || fail "$(cat "$T/err")"
 cat >"$T/deaf" <<'END2'
@@ -43,13 +43,13 @@ rm "$T/begun"
 "$ATLOCK" run -m "$MNT" -l custom/x -k 300ms -- sh "$T/deaf" "$T" 2>"$T/err" &
 front=$!
 wait_until '[ -e "$T/begun" ]'
-expect_ok rm "$lock"
+expect_ok rm "$lock@$(field "$lock" who)"
 ends_with 75
 is_gone "$(cat "$T/command")" || fail "it lives"
 
 # Given to somebody else is lost as well; warn goes on, and what another holds now is not given back.
 begin --on-lost warn
-expect_ok rm "$lock"
+expect_ok rm "$lock@$(field "$lock" who)"
 expect_ok touch "$lock@other"
 wait_until 'grep -q "goes on without it" "$T/err"' $((20 * TIME_FACTOR))
 touch "$T/go"
@@ -59,7 +59,7 @@ expect_ok rm "$lock@other"
 
 # A command of one's own.
 begin --on-lost 'echo "$ATLOCK_LOST" >'"$T/lost"
-expect_ok rm "$lock"
+expect_ok rm "$lock@$(field "$lock" who)"
 wait_until '[ -s "$T/lost" ]' 20
 grep -q '^custom/x@pid:' "$T/lost" || fail "$(cat "$T/lost")"
 touch "$T/go"

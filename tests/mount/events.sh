@@ -36,10 +36,10 @@ expect_ok as_user atlt1 rm "$lock@build-17"
 expect_equal "$(seen released '.token, .comm, .record.id, .record.acquired_at, .record.expires_at, .record.priority')" \
 	"$token rm $id $acquired $expires normal"
 expect_equal "$(seen granted '.who, .actor')" 'build-18 atlt1'
-expect_ok rm "$lock"
+expect_ok rm "$lock@build-18"
 expect_equal "$(seen forced '.owner, .actor, .record.version')" 'atlt1 root 1'
 expect_ok as_user atlt1 touch "$lock@build-19"
-expect_ok chown atlt2 "$lock"
+expect_ok chown atlt2 "$lock@build-19"
 expect_equal "$(seen transferred '.owner, .old, .actor, .comm')" 'atlt2 atlt1@build-19 root chown'
 echo ttl=100ms | as_user atlt2 tee "$lock" >/dev/null 2>&1 || true
 echo 3h >"$MNT/config/max_ttl"

@@ -39,6 +39,7 @@ for ((round = 0; round < rounds; round++)); do
 	else
 		expect_ok touch db/stop@app-0
 	fi
+	rm "db/stop@$(field db/stop who)"
 	rm -r db
 done
 cd /
