@@ -354,6 +354,7 @@ struct atlock_setup {
 	bool manual;   /* no thread: the caller runs atlock_run_due() */
 	uint64_t seed; /* of ids and of deadlock_policy=random; 0: from the system */
 	uint64_t store_max_bytes;
+	uid_t store_owner;        /* a user who is trusted with the store beside root and the caller */
 	const void *store_engine; /* struct store_engine of the tests' own */
 	void *store_engine_arg;
 };

@@ -224,6 +224,7 @@ static int manager_store(struct atlock *al, const char *uri, const struct atlock
 		.sync = manager_options(al)->sync == ATLOCK_SYNC_OFF ? STORE_SYNC_OFF : STORE_SYNC_COMMIT,
 		.readonly = setup->readonly,
 		.max_bytes = setup->store_max_bytes,
+		.owner = setup->store_owner,
 		.engine = setup->store_engine,
 		.engine_arg = setup->store_engine_arg,
 	};

@@ -13,6 +13,7 @@
 
 /* How things stand: what is not counted but looked up. */
 struct sample {
+	bool unread;      /* the store could not be: what it has is not known */
 	uint64_t started; /* wall time, ns */
 	uint64_t held;
 	uint64_t events;
@@ -92,7 +93,7 @@ static int sample_in_txn(struct op *op)
 	return rc == 0 ? sample_tickets(op, sample) : rc;
 }
 
-static int sample_take(struct atlock *al, struct sample *sample)
+static void sample_take(struct atlock *al, struct sample *sample)
 {
 	struct health_report health;
 	struct store_room room;
@@ -103,8 +104,7 @@ static int sample_take(struct atlock *al, struct sample *sample)
 	op_init(&op, al, NULL, NULL);
 	op.arg = sample;
 	int rc = op_view(&op, sample_in_txn);
-	if (rc < 0)
-		return rc;
+	sample->unread = rc < 0;
 	store_room(al->store, &room);
 	sample->used = room.used;
 	sample->free = room.free;
@@ -122,7 +122,6 @@ static int sample_take(struct atlock *al, struct sample *sample)
 	sample->hook_opened = sample->hook.opened;
 	sample->ends = ends_count(al);
 	sample->owners_swept = atomic_load_explicit(&al->owners_swept, memory_order_relaxed);
-	return 0;
 }
 
 /* --- Printing --- */
@@ -239,6 +238,8 @@ static void print_batches(FILE *out, const struct store_stats *stats)
 	fprintf(out, "atlockfs_store_commit_updates_count %" PRIu64 "\n", count);
 }
 
+#define NUMBERS_ALWAYS 2 /* that are known when the store cannot be read: the first ones */
+
 /* Metrics of one number each. */
 static const struct {
 	const char *name;
@@ -284,7 +285,9 @@ static const struct {
 
 static void print_numbers(FILE *out, const struct sample *sample)
 {
-	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+	size_t count = sample->unread ? NUMBERS_ALWAYS : sizeof(numbers) / sizeof(numbers[0]);
+
+	for (size_t i = 0; i < count; i++) {
 		uint64_t value = *(const uint64_t *)(const void *)((const char *)sample + numbers[i].offset);
 
 		print_head(out, numbers[i].name, numbers[i].type, numbers[i].help);
@@ -310,15 +313,17 @@ char *atlock_metrics_text(struct atlock *al, size_t *len)
 	char *text = NULL;
 	FILE *out;
 
-	if (al == NULL || len == NULL || sample_take(al, &sample) < 0)
+	if (al == NULL || len == NULL)
 		return NULL;
+	sample_take(al, &sample);
 	out = open_memstream(&text, len);
 	if (out == NULL)
 		return NULL;
 	print_head(out, "build_info", "gauge", "Which version runs.");
 	fprintf(out, "atlockfs_build_info{version=\"%s\"} 1\n", ATLOCK_VERSION);
 	print_numbers(out, &sample);
-	print_waiting(out, &al->metrics, &sample);
+	if (!sample.unread)
+		print_waiting(out, &al->metrics, &sample);
 	print_calls(out, &al->metrics);
 	print_events(out, &al->metrics);
 	print_batches(out, &sample.store);

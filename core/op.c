@@ -276,7 +276,17 @@ static int op_view_txn(struct store_txn *txn, void *arg)
 	return rc;
 }
 
-#define STORE_DEAD "; nothing works any more until the daemon is started again"
+/* What an error means beyond itself. */
+static const char *store_prospect(struct op *op)
+{
+	struct store_stats stats;
+
+	store_stats(op->al->store, &stats);
+	if (stats.changed)
+		return "; its files were moved, removed or written to by another program: nothing is answered until the "
+		       "daemon is started again";
+	return stats.dead ? "; nothing works any more until the daemon is started again" : "";
+}
 
 /* Not a refusal, for which nobody wanted a reason. */
 static bool is_trouble(int rc)
@@ -287,21 +297,18 @@ static bool is_trouble(int rc)
 /* An error that no decision explained comes from the store. */
 static int op_explain(struct op *op, int rc)
 {
-	struct store_stats stats;
-
 	if (rc >= 0 || (op->why != NULL && op->why->code != ATLOCK_OK))
 		return rc;
-	store_stats(op->al->store, &stats);
 	if (is_trouble(rc))
 		log_limited(op->al, &op->al->log_store, ATLOCK_LOG_ERROR, "the store failed: %s%s", strerror(-rc),
-			    stats.dead ? STORE_DEAD : "");
+			    store_prospect(op));
 	if (rc == -ENOSPC)
 		return why_set(op->why, rc, ATLOCK_BACKEND_ERROR,
 			       "no room left on the disk of the store: make room and try again");
 	if (rc == -EROFS)
 		return why_set(op->why, rc, ATLOCK_BACKEND_ERROR, "the store is open for reading only");
 	return why_set(op->why, rc == -EBADMSG ? -EIO : rc, ATLOCK_BACKEND_ERROR, "the store failed: %s%s",
-		       strerror(-rc), stats.dead ? STORE_DEAD : "");
+		       strerror(-rc), store_prospect(op));
 }
 
 static void op_announce(struct op *op, enum atlock_change what, struct slice key)

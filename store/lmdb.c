@@ -45,7 +45,7 @@ static int data_check(const struct engine *engine, const char *path, uint64_t *s
 		if (errno != ENOENT)
 			return store_refuse(why, whylen, -errno, "store %s: %s: %s", path, DATA_FILE, strerror(errno));
 		/* Of a store that had one: what it held would be gone without a word. */
-		if (lmdb_log_is_there(engine->dir.fd))
+		if (lmdb_log_exists(engine->dir.fd))
 			return store_refuse(
 				why, whylen, -EUCLEAN,
 				"store %s: commit.log is there and %s is not: put %s back, or restore the store "
@@ -55,8 +55,6 @@ static int data_check(const struct engine *engine, const char *path, uint64_t *s
 			return store_refuse(why, whylen, -ENOENT, "there is no store in %s", path);
 		return 0;
 	}
-	if (!S_ISREG(st.st_mode))
-		return store_refuse(why, whylen, -EINVAL, "store %s: %s is not a file", path, DATA_FILE);
 	/* LMDB would take an empty file for a new store, and every lock would be gone without a word. */
 	if (st.st_size == 0)
 		return store_refuse(why, whylen, -EUCLEAN,
@@ -80,6 +78,9 @@ static int env_refuse(int rc, const char *path, char *why, size_t whylen)
 		return store_refuse(why, whylen, -EPROTO, "store %s: %s was written by another version of LMDB", path,
 				    DATA_FILE);
 	case EACCES: return store_refuse(why, whylen, -EACCES, "store %s: no permission for its files", path);
+	case ESTALE:
+		return store_refuse(why, whylen, -EBUSY, "store %s: %s was put in another's place while it was opened",
+				    path, DATA_FILE);
 	default: return store_refuse(why, whylen, lmdb_errno(rc), "store %s: %s", path, mdb_strerror(rc));
 	}
 }
@@ -102,28 +103,51 @@ static int env_check(const struct engine *engine, const char *path, char *why, s
 	return 0;
 }
 
+/* The data file, which may have to be made first: there, locked, and nobody else's. */
+static int data_open(struct engine *engine, const char *path, uint64_t max_bytes, uint64_t *size, char *why,
+		     size_t whylen)
+{
+	int rc = data_check(engine, path, size, why, whylen);
+
+	if (rc == 0 && *size == 0) {
+		rc = lmdb_data_make(&engine->dir, path, lmdb_map_start(max_bytes, 0));
+		if (rc != 0)
+			return env_refuse(rc, path, why, whylen);
+	}
+	if (rc == 0)
+		rc = lmdb_guard_data(engine, path, why, whylen);
+	return rc == 0 ? lmdb_guard_foreign(engine, path, why, whylen) : rc;
+}
+
+/* The store is LMDB's unnamed database. */
+static int dbi_open(struct engine *engine)
+{
+	MDB_txn *txn;
+	int rc = mdb_txn_begin(engine->env, NULL, MDB_RDONLY, &txn);
+
+	if (rc != 0)
+		return rc;
+	rc = mdb_dbi_open(txn, NULL, 0, &engine->dbi);
+	mdb_txn_abort(txn);
+	return rc;
+}
+
 static int env_open(struct engine *engine, const char *path, uint64_t max_bytes, char *why, size_t whylen)
 {
-	unsigned int flags = MDB_NOTLS | MDB_NORDAHEAD;
 	MDB_stat stat;
-	MDB_txn *txn;
 	uint64_t file_size;
-	int dead;
+	int rc = data_open(engine, path, max_bytes, &file_size, why, whylen);
 
-	int rc = data_check(engine, path, &file_size, why, whylen);
 	if (rc < 0)
 		return rc;
-	flags |= engine->readonly ? MDB_RDONLY : 0;
-	rc = file_size == 0 ? lmdb_data_make(&engine->dir, path, lmdb_map_start(max_bytes, 0)) : 0;
-	if (rc == 0)
-		rc = mdb_env_create(&engine->env);
+	rc = mdb_env_create(&engine->env);
 	if (rc != 0)
 		return env_refuse(rc, path, why, whylen);
 	rc = mdb_env_set_mapsize(engine->env, lmdb_map_start(max_bytes, file_size));
 	if (rc == 0)
 		rc = mdb_env_set_maxreaders(engine->env, LMDB_READERS);
 	if (rc == 0)
-		rc = mdb_env_open(engine->env, path, flags, 0600);
+		rc = lmdb_table_open(engine);
 	if (rc == 0)
 		rc = mdb_env_stat(engine->env, &stat);
 	if (rc != 0)
@@ -132,13 +156,7 @@ static int env_open(struct engine *engine, const char *path, uint64_t max_bytes,
 	rc = env_check(engine, path, why, whylen);
 	if (rc < 0)
 		return rc;
-
-	(void)mdb_reader_check(engine->env, &dead);
-	rc = mdb_txn_begin(engine->env, NULL, MDB_RDONLY, &txn);
-	if (rc != 0)
-		return env_refuse(rc, path, why, whylen);
-	rc = mdb_dbi_open(txn, NULL, 0, &engine->dbi);
-	mdb_txn_abort(txn);
+	rc = dbi_open(engine);
 	return rc == 0 ? 0 : env_refuse(rc, path, why, whylen);
 }
 
@@ -153,6 +171,7 @@ static void locks_init(struct engine *engine)
 	pthread_rwlockattr_destroy(&attr);
 	pthread_mutex_init(&engine->queue_lock, NULL);
 	pthread_mutex_init(&engine->pool_lock, NULL);
+	pthread_mutex_init(&engine->pin_lock, NULL);
 	pthread_mutex_init(&engine->look_lock, NULL);
 	pthread_mutex_init(&engine->room_lock, NULL);
 	pthread_mutex_init(&engine->behind.lock, NULL);
@@ -166,6 +185,7 @@ static void engine_free(struct engine *engine)
 	pthread_mutex_destroy(&engine->behind.lock);
 	pthread_mutex_destroy(&engine->room_lock);
 	pthread_mutex_destroy(&engine->look_lock);
+	pthread_mutex_destroy(&engine->pin_lock);
 	pthread_mutex_destroy(&engine->pool_lock);
 	pthread_rwlock_destroy(&engine->map_lock);
 	pthread_mutex_destroy(&engine->queue_lock);
@@ -196,6 +216,7 @@ static void lmdb_close(struct engine *engine)
 {
 	lmdb_keep_end(engine);
 	lmdb_view_drain(engine);
+	lmdb_readers_unpin(engine);
 	if (engine->env != NULL)
 		mdb_env_close(engine->env);
 	lmdb_dir_close(&engine->dir);
@@ -222,7 +243,7 @@ static int lmdb_open(struct engine **out, const char *where, const struct store_
 	struct engine *engine = engine_new(options);
 	if (engine == NULL)
 		return store_refuse(why, whylen, -ENOMEM, "out of memory");
-	int rc = lmdb_dir_open(&engine->dir, where, engine->readonly, why, whylen);
+	int rc = lmdb_dir_open(&engine->dir, where, options, why, whylen);
 	if (rc < 0) {
 		engine_free(engine);
 		return rc;
@@ -267,6 +288,7 @@ static void lmdb_stats(struct engine *engine, struct store_stats *out)
 	out->waiting = atomic_load_explicit(&engine->waiting, memory_order_relaxed);
 	out->unsettled = lmdb_errno(atomic_load_explicit(&engine->unsettled, memory_order_relaxed));
 	out->dead = lmdb_is_dead(engine);
+	out->changed = atomic_load_explicit(&engine->changed, memory_order_relaxed);
 	for (size_t i = 0; i < STORE_BATCHES; i++)
 		out->batches[i] = atomic_load_explicit(&engine->batches[i], memory_order_relaxed);
 }

@@ -21,8 +21,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define GATHER_PART 4                 /* of the last commit's time */
-#define FILES_LOOK INT64_C(100000000) /* ns between looks at the files with sync=off */
+#define GATHER_PART 4              /* of the last commit's time */
+#define GATHER_MAX INT64_C(500000) /* ns, however long that took: those who come back at once do so within this */
 
 /*
  * Of a job that somebody waits for, which has no `done`; a futex. Its function may be NULL: then it is only to settle. The
@@ -98,15 +98,12 @@ static int job_run(struct engine *engine, struct store *store, struct store_job 
 }
 
 /*
- * Whether what is written now would be lost. Before it is answered as durable that is looked at every time; without waiting
- * for the disk, two calls of the system are a good part of a commit, and a moment's commits may be lost anyway.
+ * Whether what is written now would be lost, or granted elsewhere too. Before it is answered as durable that is looked at every
+ * time; without waiting for the disk, calls of the system are a good part of a commit, and a moment's commits may be lost anyway.
  */
 static bool files_are_gone(struct engine *engine)
 {
-	if (engine->sync_off && engine->begun - engine->files_seen < FILES_LOOK)
-		return false;
-	engine->files_seen = engine->begun;
-	return lmdb_is_deleted(engine);
+	return !lmdb_guard_holds(engine, !engine->sync_off) || lmdb_log_is_stuck(&engine->log);
 }
 
 /* Runs all jobs from `first` on, or only that one, and keeps what they wrote as one commit. 0 or an LMDB code. */
@@ -245,7 +242,8 @@ static void batch_gather(struct engine *engine, bool handed_over)
 
 	if (engine->sync_off || here >= expected)
 		return;
-	int64_t until = clock_now() + engine->last_time / GATHER_PART;
+	int64_t wait = engine->last_time / GATHER_PART;
+	int64_t until = clock_now() + (wait < GATHER_MAX ? wait : GATHER_MAX);
 	while (atomic_load_explicit(&engine->waiting, memory_order_relaxed) < expected && clock_now() < until)
 		(void)sched_yield();
 }

@@ -102,6 +102,7 @@ static void give(struct engine *engine)
 	behind->mark = mark;
 	lmdb_log_turn(&engine->log, mark);
 	lmdb_publish(engine, over);
+	atomic_fetch_add(&engine->turn, 2);
 	state_set(behind, BEHIND_BUSY);
 }
 

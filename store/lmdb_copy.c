@@ -157,7 +157,11 @@ int lmdb_copy(struct engine *engine, const char *to)
 	int again = dup(dir);
 	rc = again < 0 ? -errno : target_check(again);
 	if (rc == 0) {
-		rc = copy_run(&copy);
+		int part = lmdb_file_make(dir, PART_FILE);
+
+		if (part >= 0)
+			close(part);
+		rc = part < 0 ? part : copy_run(&copy);
 		copy_close(&copy);
 		if (rc == 0)
 			rc = target_finish(dir);

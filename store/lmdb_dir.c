@@ -1,6 +1,7 @@
 /*
- * The directory a store lives in: made, checked for what LMDB cannot stand, and owned by one process at a time through a
- * lock on owner.pid.
+ * The directory a store lives in: made, checked for what LMDB cannot stand and for who else may write to it, and owned by one
+ * process at a time. That process has locked the directory itself, which no removal of a file undoes, and owner.pid, which
+ * older versions look at and people read.
  */
 #include "lmdb_engine.h"
 
@@ -10,6 +11,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
@@ -40,7 +42,8 @@ static bool dir_register(struct lmdb_dir *dir)
 
 	pthread_mutex_lock(&open_lock);
 	LIST_FOREACH(other, &open_dirs, link) {
-		if (other->dev == dir->dev && other->ino == dir->ino)
+		/* A child has its parent's list, and its parent's descriptors, but none of its locks. */
+		if (other->dev == dir->dev && other->ino == dir->ino && other->pid == getpid())
 			break;
 	}
 	if (other == NULL)
@@ -87,57 +90,133 @@ static int dir_check(struct lmdb_dir *dir, const char *path, char *why, size_t w
 				"local disk",
 				path, remote[i].name);
 	}
+	dir->pid = getpid();
 	dir->dev = st.st_dev;
 	dir->ino = st.st_ino;
 	return 0;
 }
 
-/* Names whoever holds the lock on owner.pid, as far as it can be known. */
-static int owner_refuse(int fd, const char *path, char *why, size_t whylen)
+/*
+ * Whoever can write to the store chooses what the daemon does, down to the command that on_event runs. So it belongs to the
+ * user of this process, to root, or to the one user that the caller trusts as well.
+ */
+static const char *distrust(const struct stat *st, uid_t trusted, char *text, size_t len)
 {
+	if (st->st_uid != 0 && st->st_uid != geteuid() && st->st_uid != trusted) {
+		(void)snprintf(text, len,
+			       "belongs to user %lu: run this as that user (runuser -u, run_as=), or chown it",
+			       (unsigned long)st->st_uid);
+		return text;
+	}
+	if ((st->st_mode & (S_IWGRP | S_IWOTH)) != 0 && !S_ISLNK(st->st_mode)) {
+		(void)snprintf(text, len, "can be written by others (mode %04o): chmod go-w it",
+			       (unsigned int)(st->st_mode & 07777));
+		return text;
+	}
+	return NULL;
+}
+
+/* Nothing in it is a way to somewhere else. What is not there yet is made by this process. */
+static int files_check(const struct lmdb_dir *dir, const char *path, uid_t trusted, char *why, size_t whylen)
+{
+	static const struct {
+		const char *name;
+		int err; /* if it is no file */
+	} files[] = {
+		{ LMDB_DATA_FILE, -EINVAL },
+		{ "commit.log", -EUCLEAN },
+		{ OWNER_FILE, -EINVAL },
+		{ LMDB_FOREIGN_FILE, -EINVAL },
+	};
+	char text[128];
+	struct stat st;
+
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+		if (fstatat(dir->fd, files[i].name, &st, AT_SYMLINK_NOFOLLOW) < 0) {
+			if (errno == ENOENT)
+				continue;
+			return store_refuse(why, whylen, -errno, "store %s: %s: %s", path, files[i].name,
+					    strerror(errno));
+		}
+		if (!S_ISREG(st.st_mode))
+			return store_refuse(why, whylen, files[i].err, "store %s: %s is not a file%s", path,
+					    files[i].name,
+					    S_ISLNK(st.st_mode) ? " but a symbolic link, which is not followed" : "");
+		if (distrust(&st, trusted, text, sizeof(text)) != NULL)
+			return store_refuse(why, whylen, -EPERM, "store %s: %s %s", path, files[i].name, text);
+	}
+	return 0;
+}
+
+static int trust_check(const struct lmdb_dir *dir, const char *path, uid_t trusted, char *why, size_t whylen)
+{
+	char text[128];
+	struct stat st;
+
+	if (fstat(dir->fd, &st) < 0)
+		return store_refuse(why, whylen, -errno, "store %s: %s", path, strerror(errno));
+	if (distrust(&st, trusted, text, sizeof(text)) != NULL)
+		return store_refuse(why, whylen, -EPERM, "store %s %s", path, text);
+	return files_check(dir, path, trusted, why, whylen);
+}
+
+/* Names the process that has the store, as far as owner.pid tells. */
+static int owner_refuse(const struct lmdb_dir *dir, const char *path, char *why, size_t whylen)
+{
+	int fd = openat(dir->fd, OWNER_FILE, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	char text[32] = "";
 	char comm[64] = "";
 	char file[64];
-	ssize_t n = pread(fd, text, sizeof(text) - 1, 0);
+	ssize_t n = fd < 0 ? -1 : pread(fd, text, sizeof(text) - 1, 0);
 
+	if (fd >= 0)
+		close(fd);
 	text[n > 0 ? n : 0] = 0;
 	text[strcspn(text, "\n")] = 0;
 	long long pid = strtonum(text, 1, INT_MAX, NULL);
-	if (pid > 0) {
-		(void)snprintf(file, sizeof(file), "/proc/%lld/comm", pid);
-		int proc = open(file, O_RDONLY | O_CLOEXEC);
-		n = proc < 0 ? -1 : read(proc, comm, sizeof(comm) - 1);
-		comm[n > 0 ? n : 0] = 0;
-		comm[strcspn(comm, "\n")] = 0;
-		if (proc >= 0)
-			close(proc);
-	}
+	if (pid <= 0)
+		return store_refuse(
+			why, whylen, -EBUSY,
+			"store %s is in use by another process, whose %s is gone (fuser -v %s/%s names it): "
+			"stop it first, or use another --store",
+			path, OWNER_FILE, path, LMDB_DATA_FILE);
+	(void)snprintf(file, sizeof(file), "/proc/%lld/comm", pid);
+	int proc = open(file, O_RDONLY | O_CLOEXEC);
+	n = proc < 0 ? -1 : read(proc, comm, sizeof(comm) - 1);
+	comm[n > 0 ? n : 0] = 0;
+	comm[strcspn(comm, "\n")] = 0;
+	if (proc >= 0)
+		close(proc);
 	return store_refuse(why, whylen, -EBUSY,
-			    "store %s is in use by process %s (%s): stop it first, or use another --store", path,
-			    pid > 0 ? text : "unknown", comm[0] != 0 ? comm : "unknown");
+			    "store %s is in use by process %s (%s): stop it first, or use another --store", path, text,
+			    comm[0] != 0 ? comm : "unknown");
 }
 
-/* The file stays when the owner goes: removing it would let two processes lock two files of that name. */
+int lmdb_lock(const struct lmdb_dir *dir, int fd, const char *what, const char *path, char *why, size_t whylen)
+{
+	if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+		return 0;
+	if (errno == EWOULDBLOCK)
+		return owner_refuse(dir, path, why, whylen);
+	return store_refuse(why, whylen, -errno, "store %s: cannot lock %s: %s", path, what, strerror(errno));
+}
+
+/* The file stays when the owner goes: removing it would let two older processes lock two files of that name. */
 static int owner_take(struct lmdb_dir *dir, const char *path, char *why, size_t whylen)
 {
 	char text[32];
-	int fd = openat(dir->fd, OWNER_FILE, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 
-	if (fd < 0)
+	dir->owner = openat(dir->fd, OWNER_FILE, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
+	if (dir->owner < 0)
 		return store_refuse(why, whylen, -errno, "store %s: cannot write %s: %s", path, OWNER_FILE,
 				    strerror(errno));
-	if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
-		int err = errno == EWOULDBLOCK ? owner_refuse(fd, path, why, whylen)
-					       : store_refuse(why, whylen, -errno, "store %s: cannot lock %s: %s", path,
-							      OWNER_FILE, strerror(errno));
-		close(fd);
-		return err;
-	}
+	int rc = lmdb_lock(dir, dir->owner, OWNER_FILE, path, why, whylen);
+	if (rc < 0)
+		return rc;
 	int len = snprintf(text, sizeof(text), "%ld\n", (long)getpid());
 	/* Only for people to read: a full disk must not keep the store from being opened. */
-	if (ftruncate(fd, 0) == 0)
-		(void)!pwrite(fd, text, (size_t)len, 0);
-	dir->owner = fd;
+	if (ftruncate(dir->owner, 0) == 0)
+		(void)!pwrite(dir->owner, text, (size_t)len, 0);
 	return 0;
 }
 
@@ -161,11 +240,35 @@ static int dir_refuse(const char *path, const char *what, int err, char *why, si
 	return store_refuse(why, whylen, err, "store %s cannot be %s: %s: %s", path, what, strerror(-err), hint);
 }
 
-int lmdb_dir_open(struct lmdb_dir *dir, const char *path, bool readonly, char *why, size_t whylen)
+/* The working directory may become another. NULL: no memory, or it has no name. */
+static char *path_absolute(const char *path)
 {
-	int rc = readonly ? 0 : dir_make(path);
+	char here[PATH_MAX];
+	char *whole;
 
-	dir->owner = -1;
+	if (path[0] == '/')
+		return strdup(path);
+	return getcwd(here, sizeof(here)) == NULL || asprintf(&whole, "%s/%s", here, path) < 0 ? NULL : whole;
+}
+
+static int dir_take(struct lmdb_dir *dir, const char *path, const struct store_options *options, char *why,
+		    size_t whylen)
+{
+	int rc = trust_check(dir, path, options->owner, why, whylen);
+
+	if (rc == 0 && !options->readonly)
+		rc = lmdb_lock(dir, dir->fd, "it", path, why, whylen);
+	if (rc == 0 && !options->readonly)
+		rc = owner_take(dir, path, why, whylen);
+	return rc;
+}
+
+int lmdb_dir_open(struct lmdb_dir *dir, const char *path, const struct store_options *options, char *why, size_t whylen)
+{
+	int rc = options->readonly ? 0 : dir_make(path);
+
+	dir->owner = dir->data = dir->foreign = -1;
+	dir->path = NULL;
 	if (rc < 0)
 		return dir_refuse(path, "made", rc, why, whylen);
 	dir->fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -179,20 +282,26 @@ int lmdb_dir_open(struct lmdb_dir *dir, const char *path, bool readonly, char *w
 		close(dir->fd);
 		return rc;
 	}
-	if (!readonly)
-		rc = owner_take(dir, path, why, whylen);
-	if (rc < 0) {
-		dir_unregister(dir);
-		close(dir->fd);
-	}
+	dir->path = path_absolute(path);
+	rc = dir_take(dir, path, options, why, whylen);
+	if (rc < 0)
+		lmdb_dir_close(dir);
 	return rc;
+}
+
+static void descriptor_close(int fd)
+{
+	if (fd >= 0)
+		close(fd);
 }
 
 void lmdb_dir_close(struct lmdb_dir *dir)
 {
-	/* Closing gives the lock up; unlocking would take it from a parent if this is its child. */
-	if (dir->owner >= 0)
-		close(dir->owner);
+	/* Closing gives the locks up; unlocking would take them from a parent if this is its child. */
+	descriptor_close(dir->foreign);
+	descriptor_close(dir->data);
+	descriptor_close(dir->owner);
 	dir_unregister(dir);
 	close(dir->fd);
+	free(dir->path);
 }

@@ -4,6 +4,8 @@
  *	lmdb.c          opening, closing, the engine's table
  *	lmdb_new.c      the data file of a new store
  *	lmdb_dir.c      the directory: made, checked, owned by one process
+ *	lmdb_guard.c    the files: locked, and whether they are still the same
+ *	lmdb_table.c    LMDB's environment, with its table of readers in memory
  *	lmdb_view.c     reads, and the pool of read transactions
  *	lmdb_readers.c  who reads an older state
  *	lmdb_batch.c    group commit: who leads, who follows
@@ -17,7 +19,7 @@
  *	lmdb_room.c     the map's growth, blocks allocated ahead, when room is low
  *	lmdb_pages.c    how many pages a transaction can take
  *
- * Lock order: leadership (queue_lock holds only its queue, never across a transaction), map_lock, look_lock, room_lock,
+ * Lock order: leadership (queue_lock holds only its queue, never across a transaction), map_lock, look_lock, room_lock, pin_lock,
  * pool_lock. Whoever reads the map holds map_lock shared, except the leader, who alone moves the map, and the thread that gives LMDB
  * what the log has: the leader moves nothing before that is done.
  */
@@ -34,6 +36,7 @@
 #include <sys/types.h>
 
 #define LMDB_DATA_FILE "data.mdb"
+#define LMDB_FOREIGN_FILE "lock.mdb" /* where other programs' LMDB has its table of readers */
 #define LMDB_READERS 512
 #define LMDB_LIMIT_MIN ((uint64_t)512 * 1024)                /* least max_bytes that leaves room beside the reserve */
 #define LMDB_LIMIT_MAX ((uint64_t)1024 * 1024 * 1024 * 1024) /* without a max_bytes: address space, not memory */
@@ -73,22 +76,26 @@ struct layer {
 struct lmdb_log {
 	int fd;  /* -1: there is none */
 	int dir; /* where it is */
+	dev_t dev;
+	ino_t ino;
 	bool readonly;
 	bool broken; /* not to be written to before LMDB has a new transaction */
 	bool used;   /* may have entries of this process, or of this transaction */
 	bool wide;   /* the file is as long as one that may have two runs */
 	bool narrow; /* and cannot be made that long */
 	uint64_t base;
-	uint64_t mark;      /* of that transaction */
-	uint64_t run;       /* of the entries that are written or read: another one while LMDB is given those before */
-	uint64_t before;    /* the mark that these continue in their turn; 0: they begin the log */
-	uint64_t number;    /* of the next entry */
-	size_t held;        /* bytes of the run before, until LMDB has it */
-	size_t start;       /* of the run */
-	size_t end;         /* where the next entry goes */
-	size_t limit;       /* how far the run may reach */
-	unsigned char *map; /* of the file, to write without the kernel; NULL: not yet */
-	bool unmapped;      /* or never */
+	uint64_t mark;   /* of that transaction */
+	uint64_t run;    /* of the entries that are written or read: another one while LMDB is given those before */
+	uint64_t before; /* the mark that these continue in their turn; 0: they begin the log */
+	uint64_t number; /* of the next entry */
+	size_t held;     /* bytes of the run before, until LMDB has it */
+	size_t start;    /* of the run */
+	size_t end;      /* where the next entry goes */
+	size_t last;     /* where the one before it is, if this process wrote it; its checksum is */
+	uint32_t last_crc;
+	size_t limit;         /* how far the run may reach */
+	unsigned char *map;   /* of the file, to write without the kernel; NULL: not yet */
+	bool unmapped;        /* or never */
 	unsigned char *entry; /* being made */
 	size_t len;           /* of that; SIZE_MAX: it does not fit */
 };
@@ -101,16 +108,23 @@ struct lmdb_view {
 	bool cursor_stale;   /* must be renewed before use in this run */
 	struct slice at;     /* the key that the cursor stands on, while it is not stale; NULL: none */
 	struct layer *layer; /* over it */
+	bool joined;         /* a readonly engine's: lmdb_readers_join() */
 	struct store_txn *handle;
 	SLIST_ENTRY(lmdb_view) link;
 };
 
-/* A directory this process has open. */
+/* A directory this process has open. Descriptors are -1 until there is one. */
 struct lmdb_dir {
-	int fd;    /* of the directory */
-	int owner; /* of owner.pid, locked; -1 if readonly */
+	int fd;      /* of the directory; locked unless readonly */
+	int owner;   /* of owner.pid, locked; -1 if readonly */
+	int data;    /* of the data file; locked unless readonly */
+	int foreign; /* of lock.mdb, which keeps other programs' LMDB away; -1 if readonly */
+	char *path;  /* absolute, as it was given; NULL: unknown */
+	pid_t pid;
 	dev_t dev;
 	ino_t ino;
+	dev_t data_dev;
+	ino_t data_ino;
 	LIST_ENTRY(lmdb_dir) link;
 };
 
@@ -185,7 +199,6 @@ struct engine {
 	struct lmdb_log log;
 	struct lmdb_behind behind;
 	int64_t begun;           /* when the batch at hand was */
-	int64_t files_seen;      /* when they were last known to be there */
 	unsigned int last_batch; /* requests in it */
 	int64_t last_time;       /* ns it took */
 	_Atomic uint64_t updates;
@@ -200,9 +213,15 @@ struct engine {
 	SLIST_HEAD(, lmdb_view) pool; /* pool_lock: reset read transactions */
 	struct layer *layer;          /* pool_lock, or leader; what is committed, over LMDB's newest transaction */
 	bool map_held;                /* the leader's: it has map_lock */
-	_Atomic bool lost;            /* that transaction cannot be read any more: nothing works */
-	_Atomic bool dead;            /* LMDB had an error after which it does nothing any more */
-	_Atomic int unsettled;        /* what became of the last try to give LMDB something: an LMDB code */
+	unsigned int outside;         /* pool_lock: views of a readonly engine */
+	pthread_mutex_t pin_lock;
+	MDB_txn *pin;              /* pin_lock: keeps what other processes read; never read from */
+	_Atomic unsigned int turn; /* odd while the leader makes a transaction of LMDB's; another one after each */
+	_Atomic int64_t looked;    /* when the files were last known to be there */
+	_Atomic bool changed;      /* they are not, or somebody else wrote to them: nothing works */
+	_Atomic bool lost;         /* that transaction cannot be read any more: nothing works */
+	_Atomic bool dead;         /* LMDB had an error after which it does nothing any more */
+	_Atomic int unsettled;     /* what became of the last try to give LMDB something: an LMDB code */
 
 	uint64_t limit;     /* largest size of the data file, as asked for */
 	uint64_t map_limit; /* as far as the map may grow: more than that if the file was larger already */
@@ -221,9 +240,32 @@ struct engine {
 /* An LMDB return code as a negative errno. */
 int lmdb_errno(int rc);
 
-/* Makes the directory if `create`, checks it and locks it against other processes; fills `why`. */
-int lmdb_dir_open(struct lmdb_dir *dir, const char *path, bool readonly, char *why, size_t whylen);
+/* Makes the directory unless readonly, checks it and locks it against other processes; fills `why`. */
+int lmdb_dir_open(struct lmdb_dir *dir, const char *path, const struct store_options *options, char *why,
+		  size_t whylen);
 void lmdb_dir_close(struct lmdb_dir *dir);
+
+/* Locks a descriptor of the directory or of a file in it. -EBUSY, with `why`, if another process has. */
+int lmdb_lock(const struct lmdb_dir *dir, int fd, const char *what, const char *path, char *why, size_t whylen);
+
+/* Opens the data file, which is there, and locks it; keeps other programs' LMDB away. Both fill `why`. */
+int lmdb_guard_data(struct engine *engine, const char *path, char *why, size_t whylen);
+int lmdb_guard_foreign(struct engine *engine, const char *path, char *why, size_t whylen);
+
+/*
+ * Whether directory and files are still those that were opened, and nobody else wrote to them: looks if that was not done for a
+ * while, or `always`. map_lock held shared, or by the leader. False: nothing works any more.
+ */
+bool lmdb_guard_holds(struct engine *engine, bool always);
+
+/* They are not. */
+void lmdb_guard_trip(struct engine *engine);
+
+/* Opens the environment, over the data file that is open. 0 or an LMDB code. */
+int lmdb_table_open(struct engine *engine);
+
+/* A new file, in place of one of that name, that is written in place where the file system lets it choose. Descriptor or -errno. */
+int lmdb_file_make(int dir, const char *name);
 
 /* Makes an empty data file in a directory that has none; `where` is its path. 0 or an LMDB code. */
 int lmdb_data_make(const struct lmdb_dir *dir, const char *where, size_t map_size);
@@ -357,7 +399,8 @@ uint64_t lmdb_mark_new(void);
 /* Opens the log, making it if need be; a log that cannot be made is none. Negative errno if there is one that is not right. */
 int lmdb_log_open(struct lmdb_log *log, int dir, bool readonly);
 void lmdb_log_close(struct lmdb_log *log);
-bool lmdb_log_is_there(int dir); /* under its name, whatever it is */
+bool lmdb_log_exists(int dir);                      /* under its name, whatever it is */
+bool lmdb_log_is_there(const struct lmdb_log *log); /* the one that was opened, under its name */
 bool lmdb_log_is_deleted(const struct lmdb_log *log);
 bool lmdb_log_is_stuck(const struct lmdb_log *log); /* its file system takes nothing any more */
 int lmdb_log_sync(const struct lmdb_log *log);
@@ -387,6 +430,7 @@ void lmdb_log_void(struct lmdb_log *log);
 void lmdb_log_begin(struct lmdb_log *log);
 void lmdb_log_add(struct lmdb_log *log, const struct writes *writes);
 bool lmdb_log_fits(const struct lmdb_log *log);
+/* -ESTALE: somebody else wrote to it. */
 int lmdb_log_write(struct lmdb_log *log, bool ordered, bool sync);
 
 /* Brings `*layer` up to what the log says about transaction `base`, going on from what was read before. -EUCLEAN: damaged. */
@@ -400,12 +444,6 @@ size_t lmdb_map_start(uint64_t max_bytes, uint64_t file_size);
 
 /* Sets the limits and looks for the first time how much room there is. Once the environment is open. */
 void lmdb_room_init(struct engine *engine, uint64_t max_bytes);
-
-/*
- * Whether somebody removed the data file or the log, and a second daemon may have made a new one; or the log's file system has become
- * read-only: what is written is lost.
- */
-bool lmdb_is_deleted(const struct engine *engine);
 
 /* Whether LMDB is sure to have the pages for a layer beside the reserve, once nobody reads an older state. */
 bool lmdb_room_fits(struct engine *engine, const struct layer *layer);
@@ -425,8 +463,16 @@ bool lmdb_room_turns(struct engine *engine);
 /* Room is low until it is looked at again: LMDB found no pages, whoever keeps them. */
 void lmdb_room_short(struct engine *engine);
 
-/* Forgets processes that died while they read. */
-void lmdb_readers_check(struct engine *engine);
+/* Before a transaction of LMDB's: keeps what other processes read. 0 or an LMDB code. And: before the environment is closed. */
+int lmdb_readers_pin(struct engine *engine);
+void lmdb_readers_unpin(struct engine *engine);
+
+/*
+ * In a process that reads along: tells the writer that transaction `base` is read, and that it is not any more. EAGAIN: it
+ * is not the newest any more, and the writer was told nothing.
+ */
+int lmdb_readers_join(struct engine *engine, uint64_t base);
+void lmdb_readers_leave(struct engine *engine);
 
 /* Whether somebody reads an older state than the leader. By the leader, as the next two. */
 bool lmdb_readers_lag(struct engine *engine);

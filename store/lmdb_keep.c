@@ -34,6 +34,10 @@ static int keep_in_log(struct engine *engine, struct layer *layer, enum keep how
 	bool sync = !engine->sync_off;
 	int rc = lmdb_log_write(&engine->log, sync, sync || how == KEEP_DURABLE);
 
+	if (rc == -ESTALE) {
+		lmdb_guard_trip(engine);
+		return EIO;
+	}
 	if (rc == 0)
 		lmdb_publish(engine, layer_hold(layer));
 	return -rc;
@@ -165,7 +169,8 @@ void lmdb_keep_end(struct engine *engine)
 	lmdb_behind_end(engine);
 	if (engine->reader != NULL) {
 		/* Without entries it cannot be taken for part of a copy that is put in the place of LMDB's file. */
-		if (engine->layer->writes.count == 0 || lmdb_settle_all(engine) == 0)
+		if (lmdb_guard_holds(engine, true) &&
+		    (engine->layer->writes.count == 0 || lmdb_settle_all(engine) == 0))
 			lmdb_log_void(&engine->log);
 		engine->reader->layer = NULL;
 		lmdb_view_give(engine, engine->reader);

@@ -58,10 +58,10 @@ static int zeros_write(int fd)
 static int file_make(int dir)
 {
 	static const char temporary[] = LOG_FILE ".new";
-	int fd = openat(dir, temporary, O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+	int fd = lmdb_file_make(dir, temporary);
 
 	if (fd < 0)
-		return -errno;
+		return fd;
 	int rc = zeros_write(fd);
 	if (rc == 0 && (renameat(dir, temporary, dir, LOG_FILE) < 0 || fsync(dir) < 0))
 		rc = -errno;
@@ -86,6 +86,8 @@ int log_file_open(struct lmdb_log *log)
 	}
 	log->wide = st.st_size == WIDE_SIZE;
 	log->fd = fd;
+	log->dev = st.st_dev;
+	log->ino = st.st_ino;
 	return 0;
 }
 
@@ -99,8 +101,10 @@ int lmdb_log_open(struct lmdb_log *log, int dir, bool readonly)
 		return rc;
 	/* Without room for a log every commit is one of LMDB's, which works as well and takes longer. */
 	int fd = file_make(dir);
-	log->fd = fd < 0 ? -1 : fd;
-	return 0;
+	if (fd < 0)
+		return 0;
+	close(fd);
+	return log_file_open(log);
 }
 
 void lmdb_log_close(struct lmdb_log *log)
@@ -115,11 +119,22 @@ void lmdb_log_close(struct lmdb_log *log)
 	log->entry = NULL;
 }
 
-bool lmdb_log_is_there(int dir)
+bool lmdb_log_exists(int dir)
 {
 	struct stat st;
 
 	return fstatat(dir, LOG_FILE, &st, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+bool lmdb_log_is_there(const struct lmdb_log *log)
+{
+	struct stat st;
+
+	if (log->fd < 0)
+		return true;
+	if (fstatat(log->dir, LOG_FILE, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return errno != ENOENT;
+	return st.st_dev == log->dev && st.st_ino == log->ino && (size_t)st.st_size >= LOG_SIZE;
 }
 
 bool lmdb_log_is_deleted(const struct lmdb_log *log)
@@ -188,6 +203,7 @@ static void run_begin(struct lmdb_log *log, size_t start, size_t limit)
 	log->start = start;
 	log->end = start;
 	log->limit = limit;
+	log->last_crc = 0;
 }
 
 void lmdb_log_void(struct lmdb_log *log)
@@ -300,6 +316,28 @@ bool lmdb_log_fits(const struct lmdb_log *log)
 	return log->fd >= 0 && !log->broken && log->len <= log->limit - log->end;
 }
 
+static bool head_read(const struct lmdb_log *log, size_t at, struct entry_head *head)
+{
+	if (log->map != NULL) {
+		memcpy(head, log->map + at, sizeof(*head));
+		return true;
+	}
+	return pread(log->fd, head, sizeof(*head), (off_t)at) == (ssize_t)sizeof(*head);
+}
+
+/* Whether somebody else wrote over the last entry, or added to it. Entries are few bytes from each other, and in memory. */
+static bool is_foreign(const struct lmdb_log *log)
+{
+	struct entry_head head;
+
+	if (log->last_crc == 0)
+		return false;
+	if (head_read(log, log->last, &head) && head.crc != log->last_crc)
+		return true;
+	return log->limit - log->end >= sizeof(head) && head_read(log, log->end, &head) &&
+	       le64toh(head.mark) == log->run && le64toh(head.number) == log->number;
+}
+
 int lmdb_log_write(struct lmdb_log *log, bool ordered, bool sync)
 {
 	static const struct entry_head nothing;
@@ -311,6 +349,8 @@ int lmdb_log_write(struct lmdb_log *log, bool ordered, bool sync)
 		.flags = htole64((ordered ? ORDERED : 0) | (log->before != 0 ? CONTINUES : 0)),
 	};
 
+	if (is_foreign(log))
+		return -ESTALE;
 	memcpy(log->entry, &head, sizeof(head));
 	head.crc = htole32(crc32c(log->entry + sizeof(head.crc), log->len - sizeof(head.crc)));
 	memcpy(log->entry, &head.crc, sizeof(head.crc));
@@ -322,6 +362,8 @@ int lmdb_log_write(struct lmdb_log *log, bool ordered, bool sync)
 		log->broken = true;
 		return rc;
 	}
+	log->last = log->end;
+	log->last_crc = head.crc;
 	log->end += log->len;
 	log->number++;
 	return 0;

@@ -107,10 +107,14 @@ void lmdb_shape_count(struct engine *engine, struct lmdb_shape *shape, uint64_t 
 	if (view == NULL)
 		return;
 	if (mdb_cursor_open(view->txn, 0, &cursor) == 0) {
-		while (shape->free < enough && mdb_cursor_get(cursor, &key, &value, MDB_NEXT) == 0) {
+		/* There is no more than one record for each page. */
+		for (uint64_t i = 0; i <= shape->pages && shape->free < enough; i++) {
 			size_t given_up_by;
 			size_t pages;
 
+			if (mdb_cursor_get(cursor, &key, &value, MDB_NEXT) != 0 || key.mv_size < sizeof(given_up_by) ||
+			    value.mv_size < sizeof(pages))
+				break;
 			memcpy(&given_up_by, key.mv_data, sizeof(given_up_by));
 			memcpy(&pages, value.mv_data, sizeof(pages));
 			*(given_up_by < mdb_txn_id(view->txn) ? &shape->free : &shape->later) += pages;

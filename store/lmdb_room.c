@@ -130,7 +130,6 @@ static void blocks_ahead(struct engine *engine, uint64_t end, uint64_t reserve, 
 
 	if (engine->allocated < ahead &&
 	    (engine->disk_full_at == 0 || clock_now() - engine->disk_full_at >= DISK_RETRY)) {
-		lmdb_readers_check(engine);
 		uint64_t more = wanted - needed;
 		blocks_allocate(engine, wanted);
 		while (engine->disk_full_at != 0 && more > 0) {
@@ -310,16 +309,6 @@ void lmdb_room_init(struct engine *engine, uint64_t max_bytes)
 		blocks_allocate(engine, (uint64_t)st.st_size);
 	engine->disk_full_at = 0;
 	lmdb_room_update(engine);
-}
-
-bool lmdb_is_deleted(const struct engine *engine)
-{
-	struct stat st;
-	int fd;
-
-	if (lmdb_log_is_deleted(&engine->log) || lmdb_log_is_stuck(&engine->log))
-		return true;
-	return mdb_env_get_fd(engine->env, &fd) == 0 && fstat(fd, &st) == 0 && st.st_nlink == 0;
 }
 
 /* The disk may have got room again since it was full, and while adding is refused no commit comes along to notice. */

@@ -46,10 +46,8 @@ uint64_t lmdb_mark_new(void)
 {
 	uint64_t mark;
 
-	do {
-		arc4random_buf(&mark, sizeof(mark));
-	} while (mark == 0);
-	return mark;
+	arc4random_buf(&mark, sizeof(mark));
+	return mark == 0 ? 1 : mark;
 }
 
 static int write_apply(struct engine *engine, MDB_txn *txn, const struct txn_write *write)
@@ -78,6 +76,13 @@ static bool env_is_dead(const struct engine *engine)
 	return false;
 }
 
+static int txn_start(struct engine *engine, MDB_txn **out)
+{
+	int rc = atomic_load(&engine->changed) ? MDB_PANIC : lmdb_readers_pin(engine);
+
+	return rc != 0 ? rc : mdb_txn_begin(engine->env, NULL, 0, out);
+}
+
 /* Ends the transaction: commits it, or if something failed before, `rc`, gives it up. 0 or an LMDB code. */
 static int txn_end(struct engine *engine, MDB_txn *txn, int rc)
 {
@@ -94,7 +99,7 @@ static int txn_end(struct engine *engine, MDB_txn *txn, int rc)
 int lmdb_settle_apply(struct engine *engine, const struct layer *layer, uint64_t mark)
 {
 	MDB_txn *txn;
-	int rc = mdb_txn_begin(engine->env, NULL, 0, &txn);
+	int rc = txn_start(engine, &txn);
 
 	if (rc != 0)
 		return rc;
@@ -108,7 +113,7 @@ int lmdb_settle_apply(struct engine *engine, const struct layer *layer, uint64_t
 static int piece_apply(struct engine *engine, const struct layer *layer, size_t from, size_t count)
 {
 	MDB_txn *txn;
-	int rc = mdb_txn_begin(engine->env, NULL, 0, &txn);
+	int rc = txn_start(engine, &txn);
 
 	if (rc != 0)
 		return rc;
@@ -167,13 +172,16 @@ static int settle_once(struct engine *engine, const struct layer *layer)
 
 	if (empty == NULL)
 		return ENOMEM;
+	atomic_fetch_add(&engine->turn, 1);
 	do {
 		rc = lmdb_settle_apply(engine, layer, lmdb_mark_new());
 	} while (rc == MDB_MAP_FULL && lmdb_map_grow(engine) == 0);
 	lmdb_settle_note(engine, rc);
 	if (rc == 0)
-		return base_renew(engine, empty);
-	layer_drop(empty);
+		rc = base_renew(engine, empty);
+	else
+		layer_drop(empty);
+	atomic_fetch_add(&engine->turn, 1);
 	return rc;
 }
 
@@ -196,10 +204,13 @@ static int piece_settle(struct engine *engine, size_t from, size_t count)
 
 	if (same == NULL)
 		return ENOMEM;
+	atomic_fetch_add(&engine->turn, 1);
 	int rc = piece_apply(engine, same, from, count);
 	if (rc == 0)
-		return base_renew(engine, same);
-	layer_drop(same);
+		rc = base_renew(engine, same);
+	else
+		layer_drop(same);
+	atomic_fetch_add(&engine->turn, 1);
 	return rc;
 }
 

@@ -12,8 +12,11 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #define FOLLOW_TRIES 100
+#define MATCH_YIELDS 1000
+#define MATCH_TRIES 61000 /* a minute: a disk that takes longer fails */
 
 int lmdb_get(void *view, struct slice key, struct slice *value)
 {
@@ -79,7 +82,11 @@ static int below_next(void *view, struct slice from, struct slice prefix, struct
 		return 1;
 	if (rc != 0)
 		return lmdb_errno(rc);
-	*key = v->at = (struct slice){ .data = k.mv_data, .len = k.mv_size };
+	*key = (struct slice){ .data = k.mv_data, .len = k.mv_size };
+	/* Callers go on from there, and would go on for ever in a tree whose keys are in disorder. */
+	if (slice_compare(*key, from) < 0)
+		return -EUCLEAN;
+	v->at = *key;
 	if (!slice_begins(*key, prefix))
 		return 1;
 	*value = (struct slice){ .data = found.mv_data, .len = found.mv_size };
@@ -106,6 +113,8 @@ static void view_free(struct lmdb_view *view)
 		mdb_cursor_close(view->cursor);
 	if (view->txn != NULL)
 		mdb_txn_abort(view->txn);
+	if (view->joined)
+		lmdb_readers_leave(view->engine);
 	txn_free(view->handle);
 	free(view);
 }
@@ -117,15 +126,17 @@ static int view_begin(struct engine *engine, struct lmdb_view *view)
 		return mdb_txn_renew(view->txn);
 	}
 	int rc = mdb_txn_begin(engine->env, NULL, MDB_RDONLY, &view->txn);
-	if (rc == MDB_READERS_FULL) {
-		int dead;
-
-		(void)mdb_reader_check(engine->env, &dead);
-		rc = mdb_txn_begin(engine->env, NULL, MDB_RDONLY, &view->txn);
-	}
 	if (rc != 0)
 		view->txn = NULL;
 	return rc;
+}
+
+static void view_end(struct lmdb_view *view)
+{
+	mdb_txn_reset(view->txn);
+	if (view->joined)
+		lmdb_readers_leave(view->engine);
+	view->joined = false;
 }
 
 static struct lmdb_view *view_new(struct engine *engine)
@@ -161,10 +172,21 @@ static bool view_fits(const struct engine *engine, const struct lmdb_view *view)
 	       (layer->next != 0 && base == layer->base + 1 && lmdb_mark(engine, view->txn) == layer->next);
 }
 
+/* The leader is between its transaction and the layer for that, for as long as a disk takes to write one page. */
+static void match_wait(unsigned int tries)
+{
+	const struct timespec pause = { .tv_nsec = 1000000 };
+
+	if (tries < MATCH_YIELDS)
+		(void)sched_yield();
+	else
+		(void)nanosleep(&pause, NULL);
+}
+
 /* The newest layer and the transaction it lies on. 0 or an LMDB code. */
 static int view_match(struct engine *engine, struct lmdb_view *view)
 {
-	for (;;) {
+	for (unsigned int tries = 0; tries < MATCH_TRIES; tries++) {
 		view->layer = layer_newest(engine);
 		int rc = view_begin(engine, view);
 		if (rc == 0 && view_fits(engine, view))
@@ -174,9 +196,10 @@ static int view_match(struct engine *engine, struct lmdb_view *view)
 			rc = MDB_PANIC;
 		if (rc != 0)
 			return rc;
-		mdb_txn_reset(view->txn);
-		(void)sched_yield();
+		view_end(view);
+		match_wait(tries);
 	}
+	return EIO;
 }
 
 /* Gives the view what the log says about its transaction. Errno. */
@@ -191,6 +214,23 @@ static int layer_follow(struct engine *engine, struct lmdb_view *view)
 	return -rc;
 }
 
+/* Begins with the newest transaction, and the writer knows. 0 or an LMDB code. */
+static int view_join(struct engine *engine, struct lmdb_view *view)
+{
+	int rc = EAGAIN;
+
+	for (int i = 0; rc == EAGAIN && i < FOLLOW_TRIES; i++) {
+		rc = view_begin(engine, view);
+		if (rc != 0)
+			return rc;
+		rc = lmdb_readers_join(engine, mdb_txn_id(view->txn));
+		view->joined = rc == 0;
+		if (rc != 0)
+			mdb_txn_reset(view->txn);
+	}
+	return rc;
+}
+
 /*
  * As view_match(), in a process that reads along: the log on disk is the layer. Whoever writes overwrites entries only after
  * LMDB has its next transaction, so what was read belongs to this one if this one is what a view would begin with even now.
@@ -198,14 +238,14 @@ static int layer_follow(struct engine *engine, struct lmdb_view *view)
  */
 static int view_follow(struct engine *engine, struct lmdb_view *view)
 {
-	int rc = view_begin(engine, view);
+	int rc = view_join(engine, view);
 
 	for (int i = 0; rc == 0 && i < FOLLOW_TRIES; i++) {
 		uint64_t base = mdb_txn_id(view->txn);
 		int read = layer_follow(engine, view);
 
-		mdb_txn_reset(view->txn);
-		rc = view_begin(engine, view);
+		view_end(view);
+		rc = view_join(engine, view);
 		if (rc == 0 && mdb_txn_id(view->txn) == base)
 			return read;
 		layer_drop(view->layer);
@@ -217,7 +257,7 @@ static int view_follow(struct engine *engine, struct lmdb_view *view)
 struct lmdb_view *lmdb_view_take(struct engine *engine, int *error)
 {
 	*error = MDB_PANIC;
-	if (engine->map_size == 0)
+	if (engine->map_size == 0 || (!engine->readonly && !lmdb_guard_holds(engine, false)))
 		return NULL;
 	pthread_mutex_lock(&engine->pool_lock);
 	struct lmdb_view *view = SLIST_FIRST(&engine->pool);
@@ -240,7 +280,7 @@ struct lmdb_view *lmdb_view_take(struct engine *engine, int *error)
 
 void lmdb_view_give(struct engine *engine, struct lmdb_view *view)
 {
-	mdb_txn_reset(view->txn);
+	view_end(view);
 	layer_drop(view->layer);
 	view->layer = NULL;
 	pthread_mutex_lock(&engine->pool_lock);
@@ -274,9 +314,9 @@ int lmdb_view(struct engine *engine, store_fn *fn, void *arg)
 
 	pthread_rwlock_rdlock(&engine->map_lock);
 	struct lmdb_view *view = lmdb_view_take(engine, &rc);
-	while (view == NULL) {
+	for (int i = 0; view == NULL; i++) {
 		pthread_rwlock_unlock(&engine->map_lock);
-		if (rc == MDB_MAP_RESIZED)
+		if (rc == MDB_MAP_RESIZED && i < FOLLOW_TRIES)
 			rc = view_follow_map(engine);
 		if (rc != 0)
 			return lmdb_errno(rc);

@@ -23,6 +23,7 @@
 #include <stdint.h>
 #include <string.h>
 #include <sys/queue.h>
+#include <sys/types.h>
 
 #define STORE_KEY_MAX 510             /* longest key, in bytes; the shortest is 1 */
 #define STORE_VALUE_MAX (1024 * 1024) /* longest value */
@@ -56,8 +57,9 @@ struct store_clock {
 
 struct store_options {
 	enum store_sync sync;
-	bool readonly;                     /* views only; needs an existing store; other processes may have it open */
-	uint64_t max_bytes;                /* the store's largest size; 0: as the disk allows */
+	bool readonly;      /* views only; needs an existing store; other processes may have it open */
+	uint64_t max_bytes; /* the store's largest size; 0: as the disk allows */
+	uid_t owner;        /* a user who is trusted with the store beside root and the user of this process */
 	const struct store_clock *clock;   /* NULL: the engine's own */
 	const struct store_engine *engine; /* NULL: by the URI's scheme. Tests bring their own (engine.h) */
 	void *engine_arg;                  /* handed to such an engine's open */
@@ -81,6 +83,7 @@ struct store_stats {
 	uint64_t waiting;        /* updates that wait for the next commit */
 	int unsettled;           /* negative errno if store_settle(), or the like of it, failed the last time */
 	bool dead;               /* nothing works any more until the store is opened again */
+	bool changed;            /* because somebody else wrote to it, moved or removed it */
 };
 
 typedef int store_fn(struct store_txn *txn, void *arg);

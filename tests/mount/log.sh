@@ -15,7 +15,7 @@ wait_until 'grep -q "^atlockfs: debug: 1 leases, tickets or claims have ended" "
 expect_ok sh -c 'echo error >"$1"' sh "$MNT/config/log_level"
 rm -r "$STORE"
 expect_fail 'Input/output error' touch "$MNT/global/b@h"
-wait_until 'grep -qx "atlockfs: error: the store failed: Input/output error" "$log"'
+wait_until 'grep -q "^atlockfs: error: the store failed: Input/output error; its files were" "$log"'
 unmount_fs
 ! grep -q unmounting "$log" || fail "not an error: $(cat "$log")"
 ! grep -q hush "$log" || fail "says what users wrote: $(cat "$log")"

@@ -63,6 +63,7 @@ cut_off() {
 cut_off
 mount_fs -o run_as=atlt2
 cut_off
+chown -R root "$STORE"
 mount_fs
 unmount_fs
 is_underneath 751 -

@@ -6,7 +6,6 @@
 #include "room_fixture.h"
 
 #include <errno.h>
-#include <lmdb.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <setjmp.h>
@@ -150,16 +149,44 @@ static void removals_go_through_beside_views_on_a_full_disk(void **state)
 	drain_beside_views(f, room_fill(f, 0));
 }
 
+/* Another process that reads one state until it is killed. */
+static int stay_fn(struct store_txn *txn, void *arg)
+{
+	struct slice value;
+
+	(void)store_get(txn, slice_of("x"), &value);
+	sem_post(arg);
+	for (;;)
+		pause();
+	return 0;
+}
+
+struct outside {
+	struct store *store;
+	sem_t reads;
+};
+
+static void *outside_main(void *arg)
+{
+	struct outside *outside = arg;
+
+	(void)store_view(outside->store, stay_fn, &outside->reads);
+	_exit(1);
+}
+
 static void child_reads(int tell, void *arg)
 {
+	static struct outside outside;
+	struct store_options readonly = { .readonly = true };
 	const struct room_fixture *f = arg;
-	MDB_env *env;
-	MDB_txn *txn;
+	pthread_t thread;
 
 	(void)tell;
-	if (mdb_env_create(&env) != 0 || mdb_env_open(env, f->dir, MDB_RDONLY, 0600) != 0 ||
-	    mdb_txn_begin(env, NULL, MDB_RDONLY, &txn) != 0)
+	if (store_open(&outside.store, f->dir, &readonly, NULL, 0) != 0 || sem_init(&outside.reads, 0, 0) != 0 ||
+	    pthread_create(&thread, NULL, outside_main, &outside) != 0)
 		_exit(1);
+	while (sem_wait(&outside.reads) != 0)
+		;
 }
 
 static void removals_go_on_beside_another_process_and_after_its_death(void **state)
