@@ -112,9 +112,10 @@ struct look {
 static enum health_level check_store(const struct look *look, char *text, size_t len)
 {
 	if (look->stats.changed) {
-		(void)snprintf(text, len,
-			       "its files were moved, removed or written to by another program: nothing is answered until "
-			       "the daemon is started again");
+		(void)snprintf(
+			text, len,
+			"its files were moved, removed or written to by another program: nothing is answered until "
+			"the daemon is started again");
 		return HEALTH_FAILING;
 	}
 	if (look->stats.dead) {

@@ -32,7 +32,12 @@ int rights_give_store(const struct options *options)
 
 	if (dir == NULL || fstat(fd, &st) != 0)
 		return complain(options->store, strerror(errno));
-	/* Once it is his, what lies in it may be anything, such as a hard link to a file of root's. */
+	if ((st.st_uid != 0 && st.st_uid != options->run_uid) || (st.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
+		closedir(dir);
+		return complain(options->store,
+				"belongs to another user, or others may write to it: chown and chmod it");
+	}
+	/* Once it is another's, what lies in it may be anything, such as a hard link to a file of root's. */
 	while (st.st_uid != options->run_uid && err == 0 && (entry = readdir(dir)) != NULL)
 		if (entry->d_type == DT_REG)
 			err = fchownat(fd, entry->d_name, options->run_uid, options->run_gid, AT_SYMLINK_NOFOLLOW);

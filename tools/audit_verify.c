@@ -8,6 +8,7 @@
 
 #include "audit.h"
 #include "events.h"
+#include "source.h"
 
 static void file_begin(void *arg, const char *name)
 {
@@ -69,7 +70,7 @@ static int verify_files(struct tool *tool, struct atlock_audit *audit, char **fi
 
 static int verify_store(struct tool *tool, const char *store)
 {
-	struct atlock_setup setup = { .readonly = true };
+	struct atlock_setup setup = { .readonly = true, .store_owner = source_service_user() };
 	struct atlock_status status;
 	struct atlock_why why;
 	struct atlock *al;

@@ -2,8 +2,10 @@
 
 #include <errno.h>
 #include <getopt.h>
+#include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 int source_option(struct tool *tool, struct source_where *where, int option)
 {
@@ -40,6 +42,13 @@ static const struct {
 	{ ENOKEY, EXIT_PERMISSION },    { EROFS, EXIT_DATA },
 };
 
+uid_t source_service_user(void)
+{
+	const struct passwd *user = geteuid() == 0 ? getpwnam("atlockfs") : NULL;
+
+	return user == NULL ? 0 : user->pw_uid;
+}
+
 static int store_open(const struct tool *tool, const struct source_where *where, struct atlock_setup setup,
 		      struct atlock **out)
 {
@@ -51,6 +60,7 @@ static int store_open(const struct tool *tool, const struct source_where *where,
 	*out = NULL;
 	atlock_options_init(&options);
 	setup.options = &options;
+	setup.store_owner = source_service_user();
 	err = where->key_file == NULL ? 0 : atlock_option_set(&options, "key_file", where->key_file, &why);
 	if (err == 0)
 		err = atlock_open(out, where->store, &setup, &why);

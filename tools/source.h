@@ -41,6 +41,9 @@ int source_words(struct tool *tool, int argc, char **argv, struct source_where *
 /* EXIT_DONE, or another exit code once it has said what is wrong. */
 int source_open(struct tool *tool, const struct source_where *where, struct source *out);
 
+/* For root: the user that the package's service runs as, who is trusted with a store. 0 if there is none. */
+uid_t source_service_user(void);
+
 /* A store alone: to read it, or as its only user to change it. */
 int source_open_store(struct tool *tool, const struct source_where *where, bool readonly, struct atlock **out);
 
