@@ -62,7 +62,7 @@ FLAGS_store = $(LIBRARY) -Istore $(call system_flags,lmdb libbsd libmd hiredis)
 FLAGS_core = $(LIBRARY) -Icore -Istore $(call system_flags,libbsd libmd jansson libsodium)
 FLAGS_fs = -I$(OUT)/include $(call system_flags,fuse3 libbsd jansson)
 FLAGS_tools = -I$(OUT)/include $(call system_flags,libbsd jansson ncursesw)
-FLAGS_tests = -Icore -Istore -Itools -Itests $(call system_flags,lmdb libbsd libmd jansson cmocka fuse3 hiredis libcurl)
+FLAGS_tests = -Icore -Istore -Itools -Itests -Ifs $(call system_flags,lmdb libbsd libmd jansson cmocka fuse3 hiredis libcurl)
 LINK_bench_nullfs := fuse3
 LINK_bench_goals := hiredis libcurl
 
@@ -182,6 +182,8 @@ $(OUT)/atlockfs: $(call objects,$(FS)) $(LIBS)
 $(OUT)/atlock: $(call objects,$(TOOLS)) $(LIBS)
 	$(call say,LD,$@)
 	$(Q)$(call link,$@,$^,ncursesw)
+
+$(OUT)/unit/test_fair: $(OUT)/obj/fs/fair.o
 
 $(OUT)/unit/%: $(OUT)/obj/tests/unit/%.o $(OUT)/libtest.a $(OUT)/libtools.a $(LIBS)
 	$(call say,LD,$@)

@@ -6,6 +6,7 @@
 
 #include "config.h"
 #include "dir.h"
+#include "rate.h"
 #include "why.h"
 
 /* Adds to `*count` how many entries of an index are the owner's, but no further than `max`. */
@@ -87,63 +88,12 @@ int limit_dirs(struct op *op)
 
 /* --- Calls a second --- */
 
-#define RATE_SLOTS 1024 /* users whose calls are counted at a time; the newest has the slot */
-#define RATE_BURST ATLOCK_SECOND
-
-/*
- * A bucket of one second's calls, as the instant at which it would be full again: each call moves that by its share of a second,
- * and may not move it further than a second ahead.
- */
-struct rate {
-	uid_t uid;
-	int64_t full_at;
-};
-
-struct rates {
-	pthread_mutex_t mutex;
-	struct rate slots[RATE_SLOTS]; /* mutex */
-};
-
-int rates_new(struct rates **out)
-{
-	struct rates *rates = calloc(1, sizeof(*rates));
-
-	if (rates == NULL)
-		return -ENOMEM;
-	pthread_mutex_init(&rates->mutex, NULL);
-	*out = rates;
-	return 0;
-}
-
-void rates_free(struct rates *rates)
-{
-	if (rates == NULL)
-		return;
-	pthread_mutex_destroy(&rates->mutex);
-	free(rates);
-}
-
-static bool rate_take(struct rates *rates, uid_t uid, int64_t share, int64_t now)
-{
-	struct rate *rate = &rates->slots[uid % RATE_SLOTS];
-	bool taken;
-
-	pthread_mutex_lock(&rates->mutex);
-	if (rate->uid != uid || rate->full_at < now)
-		*rate = (struct rate){ .uid = uid, .full_at = now };
-	taken = rate->full_at + share <= now + RATE_BURST;
-	if (taken)
-		rate->full_at += share;
-	pthread_mutex_unlock(&rates->mutex);
-	return taken;
-}
-
 int limit_rate(struct atlock *al, const struct atlock_caller *caller, struct atlock_why *why)
 {
 	int64_t limit = manager_options(al)->rate_limit;
 
 	if (limit == 0 || caller == NULL || caller->admin ||
-	    rate_take(al->rates, caller->uid, ATLOCK_SECOND / limit, clock_now(&al->clock)))
+	    rates_take(al->rates, caller->uid, ATLOCK_SECOND / limit, clock_now(&al->clock)))
 		return 0;
 	return why_set(why, -EAGAIN, ATLOCK_RATE_LIMIT,
 		       "%s has made %" PRId64

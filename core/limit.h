@@ -19,11 +19,6 @@ int limit_waits(struct op *op);
 /* -EDQUOT if custom/ has max_dirs directories. */
 int limit_dirs(struct op *op);
 
-/* How many calls each user has made of late. */
-struct rates;
-int rates_new(struct rates **out);
-void rates_free(struct rates *rates);
-
 /* Counts a call that changes something; -EAGAIN if it is above rate_limit: then it does not count. */
 int limit_rate(struct atlock *al, const struct atlock_caller *caller, struct atlock_why *why);
 

@@ -21,6 +21,7 @@
 #include "log.h"
 #include "park.h"
 #include "process.h"
+#include "rate.h"
 #include "refusal.h"
 #include "seal.h"
 #include "session.h"

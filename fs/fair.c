@@ -1,12 +1,13 @@
 #include "fair.h"
 
+#include <bsd/sys/queue.h>
 #include <linux/fuse.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/queue.h>
 
-#define FAIR_SHARES 256
-#define FAIR_FEW 1                                /* requests of one user under way while there are others */
+#define FAIR_BUCKETS 256
+#define FAIR_IDLE 256 /* users without a request that are kept, so that the next needs no memory */
+#define FAIR_FEW 1    /* requests of one user under way while there are others */
 #define FAIR_RECENT (20 * (ATLOCK_SECOND / 1000)) /* for so long after a request its user is one of the others */
 
 struct kept {
@@ -15,16 +16,25 @@ struct kept {
 };
 
 struct share {
+	uid_t uid;
 	unsigned int under_way;
 	STAILQ_HEAD(, kept) kept;
+	LIST_ENTRY(share) bucket;
 	TAILQ_ENTRY(share) turn; /* while something is kept */
+	TAILQ_ENTRY(share) idle; /* while nothing is, nor under way */
 };
 
+LIST_HEAD(bucket, share);
+
 struct fair {
-	struct share shares[FAIR_SHARES];
-	TAILQ_HEAD(, share) turns; /* who has something kept; first is next */
+	struct bucket buckets[FAIR_BUCKETS]; /* by uid */
+	TAILQ_HEAD(, share) turns;           /* who has something kept; first is next */
+	TAILQ_HEAD(, share) idle;            /* who was last under way is last */
+	unsigned int idle_count;
+	struct share urgent; /* nobody's; see is_urgent() */
+	struct share spare;  /* for whoever comes when there is no memory */
 	/* The two who asked last, and when: enough to know of each whether he is alone. */
-	const struct share *newest;
+	uid_t newest;
 	int64_t newest_at;
 	int64_t other_at;
 };
@@ -36,8 +46,9 @@ struct fair *fair_new(void)
 	if (fair == NULL)
 		return NULL;
 	TAILQ_INIT(&fair->turns);
-	for (size_t i = 0; i < FAIR_SHARES; i++)
-		STAILQ_INIT(&fair->shares[i].kept);
+	TAILQ_INIT(&fair->idle);
+	STAILQ_INIT(&fair->urgent.kept);
+	STAILQ_INIT(&fair->spare.kept);
 	return fair;
 }
 
@@ -47,19 +58,58 @@ static void kept_free(struct kept *kept)
 	free(kept);
 }
 
-void fair_free(struct fair *fair)
+static void kept_clear(struct share *share)
 {
 	struct kept *kept;
 
+	while ((kept = STAILQ_FIRST(&share->kept)) != NULL) {
+		STAILQ_REMOVE_HEAD(&share->kept, link);
+		kept_free(kept);
+	}
+}
+
+void fair_free(struct fair *fair)
+{
+	struct share *share;
+
 	if (fair == NULL)
 		return;
-	for (size_t i = 0; i < FAIR_SHARES; i++) {
-		while ((kept = STAILQ_FIRST(&fair->shares[i].kept)) != NULL) {
-			STAILQ_REMOVE_HEAD(&fair->shares[i].kept, link);
-			kept_free(kept);
+	for (size_t i = 0; i < FAIR_BUCKETS; i++)
+		while ((share = LIST_FIRST(&fair->buckets[i])) != NULL) {
+			LIST_REMOVE(share, bucket);
+			kept_clear(share);
+			free(share);
 		}
-	}
+	kept_clear(&fair->spare);
 	free(fair);
+}
+
+static bool share_is_listed(const struct fair *fair, const struct share *share)
+{
+	return share != &fair->urgent && share != &fair->spare;
+}
+
+/* The user's share, with one more under way or something kept by the caller: it is not idle. */
+static struct share *share_of(struct fair *fair, uid_t uid)
+{
+	struct bucket *bucket = &fair->buckets[uid % FAIR_BUCKETS];
+	struct share *share;
+
+	LIST_FOREACH(share, bucket, bucket)
+		if (share->uid == uid)
+			break;
+	if (share == NULL) {
+		share = calloc(1, sizeof(*share));
+		if (share == NULL)
+			return &fair->spare;
+		share->uid = uid;
+		STAILQ_INIT(&share->kept);
+		LIST_INSERT_HEAD(bucket, share, bucket);
+	} else if (share->under_way == 0 && STAILQ_EMPTY(&share->kept)) {
+		TAILQ_REMOVE(&fair->idle, share, idle);
+		fair->idle_count--;
+	}
+	return share;
 }
 
 static int64_t now(void)
@@ -72,8 +122,8 @@ static int64_t now(void)
 
 static void fair_note(struct fair *fair, const struct share *share, int64_t at)
 {
-	if (fair->newest != share) {
-		fair->newest = share;
+	if (fair->newest != share->uid) {
+		fair->newest = share->uid;
 		fair->other_at = fair->newest_at;
 	}
 	fair->newest_at = at;
@@ -82,7 +132,7 @@ static void fair_note(struct fair *fair, const struct share *share, int64_t at)
 /* Whether the share may have one more under way. */
 static bool share_may(const struct fair *fair, const struct share *share, int64_t at)
 {
-	int64_t others = fair->newest == share ? fair->other_at : fair->newest_at;
+	int64_t others = fair->newest == share->uid ? fair->other_at : fair->newest_at;
 
 	return share->under_way < FAIR_FEW || others == 0 || at - others > FAIR_RECENT;
 }
@@ -124,11 +174,12 @@ static bool share_keep(struct fair *fair, struct share *share, const struct fuse
 struct share *fair_enter(struct fair *fair, const struct fuse_buf *buf)
 {
 	const struct fuse_in_header *header = buf->mem;
-	struct share *share = &fair->shares[header->uid % FAIR_SHARES];
+	struct share *share = &fair->urgent;
 	int64_t at;
 
 	if (!is_urgent(header->opcode)) {
 		at = now();
+		share = share_of(fair, header->uid);
 		fair_note(fair, share, at);
 		if (!share_may(fair, share, at) && share_keep(fair, share, buf))
 			return NULL;
@@ -137,9 +188,20 @@ struct share *fair_enter(struct fair *fair, const struct fuse_buf *buf)
 	return share;
 }
 
-void fair_leave(struct share *share)
+void fair_leave(struct fair *fair, struct share *share)
 {
 	share->under_way--;
+	if (share->under_way > 0 || !STAILQ_EMPTY(&share->kept) || !share_is_listed(fair, share))
+		return;
+	TAILQ_INSERT_TAIL(&fair->idle, share, idle);
+	if (fair->idle_count < FAIR_IDLE) {
+		fair->idle_count++;
+		return;
+	}
+	share = TAILQ_FIRST(&fair->idle);
+	TAILQ_REMOVE(&fair->idle, share, idle);
+	LIST_REMOVE(share, bucket);
+	free(share);
 }
 
 /* Call only if something is kept. */

@@ -5,10 +5,10 @@
  *
  *	share = fair_enter(fair, buf)		NULL: kept for later; read the next request
  *	...
- *	fair_leave(share)			when it is answered
+ *	fair_leave(fair, share)		when it is answered
  *	share = fair_next(fair, &buf)		not NULL: one that was kept is to be processed now, in `buf`
  *
- * Users whose numbers have the same remainder share what each would have. The caller serialises all calls.
+ * The caller serialises all calls.
  */
 #ifndef FAIR_H
 #define FAIR_H
@@ -27,7 +27,7 @@ void fair_free(struct fair *fair);
 struct share *fair_enter(struct fair *fair, const struct fuse_buf *buf);
 
 /* One of this share's was processed. */
-void fair_leave(struct share *share);
+void fair_leave(struct fair *fair, struct share *share);
 
 /* Whose turn it is of those whose requests are kept. The memory of `buf` is to be freed by the caller. NULL: nobody's. */
 struct share *fair_next(struct fair *fair, struct fuse_buf *buf);

@@ -164,7 +164,7 @@ static void worker_catch_up(struct worker *worker)
 		}
 		pthread_mutex_lock(&loop->mutex);
 		if (share != NULL)
-			fair_leave(share);
+			fair_leave(loop->fair, share);
 	}
 }
 
@@ -176,7 +176,7 @@ static bool reader_returns(struct worker *worker, struct share *share)
 
 	pthread_mutex_lock(&loop->mutex);
 	if (share != NULL)
-		fair_leave(share);
+		fair_leave(loop->fair, share);
 	worker_catch_up(worker);
 	if (loop->reading < LOOP_READERS) {
 		loop->reading++;
@@ -320,7 +320,7 @@ void loop_answered(const struct turn *turn)
 	struct loop *loop = turn->loop;
 
 	pthread_mutex_lock(&loop->mutex);
-	fair_leave(turn->share);
+	fair_leave(loop->fair, turn->share);
 	loop->kept--;
 	if (loop->over)
 		pthread_cond_signal(&loop->ended);

@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "rate.h"
 #include "stage.h"
 
 static void refused(struct stage *s, int rc, int err, enum atlock_code code, const char *option)
@@ -117,6 +118,30 @@ static void calls_above_the_rate_are_refused_until_time_passes(void **state)
 	refused(s, stage_acquire(s, "global/y", "bob@1", 0), -EAGAIN, ATLOCK_RATE_LIMIT, "rate_limit");
 }
 
+/* One who has many user numbers, as root of a user namespace does, may neither share another's rate nor make it anew. */
+static void rates_are_of_users_and_not_of_remainders(void **state)
+{
+	const uid_t bob = 1001;
+	const int64_t share = ATLOCK_SECOND / 4;
+	struct rates *rates;
+	int64_t now = ATLOCK_SECOND;
+
+	(void)state;
+	assert_int_equal(rates_new(&rates), 0);
+	for (int i = 0; i < 4; i++)
+		assert_true(rates_take(rates, bob, share, now));
+	for (uid_t i = 0; i < 100000; i++)
+		assert_true(rates_take(rates, i * 1024 + 2000000 + bob % 1024, share, now));
+	assert_false(rates_take(rates, bob, share, now));
+	assert_int_equal(rates_count(rates), 100001);
+	/* All are forgotten when their second is over. */
+	now += 2 * ATLOCK_SECOND;
+	for (int i = 0; i < 110000; i++)
+		(void)rates_take(rates, bob, share, now);
+	assert_int_equal(rates_count(rates), 1);
+	rates_free(rates);
+}
+
 static void shared_resources_pulls_and_priorities_are_under_the_rate_too(void **state)
 {
 	struct stage *s = *state;
@@ -188,6 +213,7 @@ int main(void)
 		STAGED(lock_is_not_given_to_who_has_enough),
 		STAGED(waits_of_a_user_are_counted),
 		STAGED(calls_above_the_rate_are_refused_until_time_passes),
+		cmocka_unit_test(rates_are_of_users_and_not_of_remainders),
 		STAGED(shared_resources_pulls_and_priorities_are_under_the_rate_too),
 		STAGED(directories_are_counted),
 	};
