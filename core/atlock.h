@@ -620,14 +620,11 @@ int atlock_by_groups(struct atlock *al, enum atlock_by by, struct atlock_place *
 /* 0 if a component can stand for an owner, who or host; -EINVAL, and `why` gives the right spelling. */
 int atlock_by_check(const char *component, struct atlock_why *why);
 
-/* The locks of one of them, and one lock by its id: 0, or 1 (none). */
+/* The locks of one of them; and one lock by its id, which costs a look-up: 0, or 1 (none). */
 int atlock_by_list(struct atlock *al, enum atlock_by by, const char *component, struct atlock_place *place,
 		   atlock_list_fn *fn, void *arg);
 int atlock_by_find(struct atlock *al, enum atlock_by by, const char *component, const char *id,
 		   struct atlock_view *out);
-
-/* Whether a lock is one of them. */
-bool atlock_by_has(enum atlock_by by, const char *component, const struct atlock_view *view);
 
 /* What a lock is called there: its printed id, as a component. */
 void atlock_by_id(const struct atlock_view *view, char out[ATLOCK_ID_MAX]);

@@ -1,282 +1,15 @@
 /* What is held by an owner, a who, a host or a pull request, as by/ and pulls/ show it. */
+#include "by.h"
+
+#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "escape.h"
-#include "held.h"
 #include "place.h"
 #include "pull.h"
 #include "view.h"
-#include "why.h"
-
-/*
- * One group's component. A who is kept as it was spelled after '@', which mostly is a component already; what is not, and
- * what comes from elsewhere, is escaped as names are. Its length, or -ENAMETOOLONG.
- */
-static int group_spell(struct slice text, char out[ATLOCK_COMPONENT_MAX + 1])
-{
-	if (escape_check(ESCAPE_WHO, true, text.data, text.len, NULL) != 0)
-		return escape_encode(ESCAPE_WHO, true, text.data, text.len, out, ATLOCK_COMPONENT_MAX + 1);
-	memcpy(out, text.data, text.len);
-	out[text.len] = '\0';
-	return (int)text.len;
-}
-
-/* --- Which groups there are --- */
-
-#define PART_GROUP 'g' /* of a place: the rest is the owner or who as it is kept, or the host as it is spelled */
-
-struct groups {
-	enum atlock_by by;
-	struct atlock_place *place;
-	atlock_group_fn *fn;
-	void *arg;
-};
-
-static int group_any(struct op *op, void *arg, struct slice lock, const struct record_lock *record)
-{
-	(void)op, (void)arg, (void)lock, (void)record;
-	return 1;
-}
-
-static struct held_filter group_filter(enum atlock_by by, struct slice text)
-{
-	struct held_filter filter = { .owner = { NULL, 0 } };
-
-	if (by == ATLOCK_BY_OWNER)
-		filter.owner = text;
-	else if (by == ATLOCK_BY_WHO)
-		filter.who = text;
-	else
-		filter.host = text;
-	return filter;
-}
-
-static int group_holds(struct op *op, enum atlock_by by, struct slice text)
-{
-	struct held_filter filter = group_filter(by, text);
-
-	return held_walk(op, &filter, group_any, NULL);
-}
-
-/* Shows one that holds something at this instant: 0 to go on. */
-static int group_offer(struct op *op, const struct groups *groups, struct slice text)
-{
-	char component[ATLOCK_COMPONENT_MAX + 1];
-	int rc;
-
-	place_set(groups->place, PART_GROUP, text);
-	/* Only a program that names itself can have one that does not fit. */
-	if (group_spell(text, component) < 0)
-		return 0;
-	rc = group_holds(op, groups->by, text);
-	if (rc != 1)
-		return rc;
-	/* What had to be escaped may look like another that did not, and both are one directory. */
-	if (!slice_equal(text, slice_of(component))) {
-		rc = group_holds(op, groups->by, slice_of(component));
-		if (rc != 0)
-			return rc < 0 ? rc : 0;
-	}
-	return groups->fn(groups->arg, component);
-}
-
-static int owners_in_txn(struct op *op)
-{
-	const struct groups *groups = op->arg;
-	struct slice owner = place_text(groups->place, PART_GROUP);
-	struct record_key from = record_key_of(TABLE_HELD, (struct slice){ NULL, 0 });
-	int rc;
-
-	if (owner.data != NULL) {
-		from = held_owner_key(owner);
-		from = record_key_after_prefix(record_key_slice(&from));
-	}
-	while ((rc = held_owner_next(op, TABLE_HELD, &from, &owner)) == 0) {
-		rc = group_offer(op, groups, owner);
-		if (rc != 0)
-			return rc;
-	}
-	return rc < 0 ? rc : 0;
-}
-
-/* An owner and the first of its whos that was not shown yet. */
-struct holder_next {
-	struct slice owner;
-	struct slice who;
-};
-
-struct merge {
-	struct holder_next *list;
-	size_t count;
-	size_t room;
-};
-
-/* The owner's first who after `after`: 0 or 1. */
-static int who_after(struct op *op, struct slice owner, struct slice after, struct slice *who)
-{
-	struct record_key from = held_owner_key(owner);
-
-	if (after.data != NULL) {
-		from = record_key_holder(TABLE_HELD, owner, after);
-		from = record_key_after_prefix(record_key_slice(&from));
-	}
-	return held_who_next(op, owner, &from, who);
-}
-
-static int merge_add(struct merge *merge, struct slice owner, struct slice who)
-{
-	if (merge->count == merge->room) {
-		size_t room = merge->room * 2 + 16;
-		struct holder_next *list = reallocarray(merge->list, room, sizeof(*list));
-
-		if (list == NULL)
-			return -ENOMEM;
-		merge->list = list;
-		merge->room = room;
-	}
-	merge->list[merge->count++] = (struct holder_next){ owner, who };
-	return 0;
-}
-
-static int merge_start(struct op *op, struct merge *merge, struct slice after)
-{
-	struct record_key from = record_key_of(TABLE_HELD, (struct slice){ NULL, 0 });
-	struct slice owner = { NULL, 0 };
-	struct slice who;
-	int rc;
-
-	while ((rc = held_owner_next(op, TABLE_HELD, &from, &owner)) == 0) {
-		rc = who_after(op, owner, after, &who);
-		if (rc == 0)
-			rc = merge_add(merge, owner, who);
-		if (rc < 0)
-			return rc;
-	}
-	return rc < 0 ? rc : 0;
-}
-
-static int text_compare(struct slice a, struct slice b)
-{
-	int order = memcmp(a.data, b.data, a.len < b.len ? a.len : b.len);
-
-	return order != 0 ? order : (a.len > b.len) - (a.len < b.len);
-}
-
-/* Moves every owner that has this who next to its next. */
-static int merge_pass(struct op *op, struct merge *merge, struct slice who)
-{
-	size_t kept = 0;
-
-	for (size_t i = 0; i < merge->count; i++) {
-		struct holder_next *next = &merge->list[i];
-		int rc = slice_equal(next->who, who) ? who_after(op, next->owner, who, &next->who) : 0;
-
-		if (rc < 0)
-			return rc;
-		if (rc == 0)
-			merge->list[kept++] = *next;
-	}
-	merge->count = kept;
-	return 0;
-}
-
-/* Whos are kept by owner. Each once and in order is a merge of all owners' whos. */
-static int whos_show(struct op *op, const struct groups *groups, struct merge *merge)
-{
-	int rc = merge_start(op, merge, place_text(groups->place, PART_GROUP));
-
-	while (rc == 0 && merge->count > 0) {
-		struct slice who = merge->list[0].who;
-
-		for (size_t i = 1; i < merge->count; i++)
-			if (text_compare(merge->list[i].who, who) < 0)
-				who = merge->list[i].who;
-		rc = group_offer(op, groups, who);
-		if (rc == 0)
-			rc = merge_pass(op, merge, who);
-	}
-	return rc;
-}
-
-static int whos_in_txn(struct op *op)
-{
-	struct merge merge = { .list = NULL };
-	int rc = whos_show(op, op->arg, &merge);
-
-	free(merge.list);
-	return rc;
-}
-
-/* No index leads from host to host, and there are few: the next one is found by a look at every lock. */
-struct host_next {
-	char after[ATLOCK_COMPONENT_MAX + 1];
-	char next[ATLOCK_COMPONENT_MAX + 1]; /* "": none yet */
-};
-
-static int host_see(struct op *op, void *arg, struct slice lock, const struct record_lock *record)
-{
-	char component[ATLOCK_COMPONENT_MAX + 1];
-	struct host_next *host = arg;
-
-	(void)op, (void)lock;
-	if (group_spell(record->host, component) >= 0 && strcmp(component, host->after) > 0 &&
-	    (host->next[0] == '\0' || strcmp(component, host->next) < 0))
-		memcpy(host->next, component, sizeof(component));
-	return 0;
-}
-
-static int hosts_in_txn(struct op *op)
-{
-	const struct held_filter all = { .owner = { NULL, 0 } };
-	const struct groups *groups = op->arg;
-	struct slice after = place_text(groups->place, PART_GROUP);
-	struct host_next host = { .after = "" };
-	int rc;
-
-	if (after.len > 0 && after.len < sizeof(host.after))
-		memcpy(host.after, after.data, after.len);
-	while ((rc = held_walk(op, &all, host_see, &host)) == 0 && host.next[0] != '\0') {
-		place_set(groups->place, PART_GROUP, slice_of(host.next));
-		rc = groups->fn(groups->arg, host.next);
-		if (rc != 0)
-			return rc;
-		memcpy(host.after, host.next, sizeof(host.after));
-		host.next[0] = '\0';
-	}
-	return rc;
-}
-
-int atlock_by_groups(struct atlock *al, enum atlock_by by, struct atlock_place *place, atlock_group_fn *fn, void *arg)
-{
-	static op_fn *const in_txn[] = {
-		[ATLOCK_BY_OWNER] = owners_in_txn,
-		[ATLOCK_BY_WHO] = whos_in_txn,
-		[ATLOCK_BY_HOST] = hosts_in_txn,
-	};
-	struct groups groups = { .by = by, .place = place, .fn = fn, .arg = arg };
-	struct op op;
-	int rc;
-
-	if (al == NULL || fn == NULL || (unsigned int)by > ATLOCK_BY_HOST)
-		return -EINVAL;
-	op_init(&op, al, NULL, NULL);
-	op.arg = &groups;
-	rc = op_view(&op, in_txn[by]);
-	return rc < 0 ? rc : 0;
-}
-
-int atlock_by_check(const char *component, struct atlock_why *why)
-{
-	size_t len = component != NULL ? strnlen(component, ATLOCK_COMPONENT_MAX + 1) : 0;
-
-	if (len == 0)
-		return why_set(why, -EINVAL, ATLOCK_INVALID_REQUEST, "an owner, who or host has a name");
-	return escape_check(ESCAPE_WHO, true, component, len, why);
-}
-
-/* --- What is in one --- */
 
 #define PART_FILTER '0' /* of a place: one part for each filter; the rest is held_place() */
 
@@ -292,25 +25,30 @@ struct group {
 	struct atlock_view *out;
 };
 
-/* Compares numbers before a view is made for its printed id: most locks are not the one. */
-static bool id_may_be(const char *id, const struct record_lock *record)
+/* "lock_<time>_<owner>_<random>": the numbers, which the index of ids has. */
+static bool id_parse(const char *id, uint64_t *time, uint32_t *random)
 {
+	static const char lead[] = "lock_";
 	const char *hex = strrchr(id, '_');
 	char *end;
 
-	return hex != NULL && strncmp(id, "lock_", 5) == 0 && strtoull(id + 5, &end, 10) == record->id_time &&
-	       strtoul(hex + 1, &end, 16) == record->id_random;
+	if (strncmp(id, lead, strlen(lead)) != 0 || hex == NULL || strlen(hex) != 9 ||
+	    !isdigit((unsigned char)id[strlen(lead)]))
+		return false;
+	errno = 0;
+	*time = strtoull(id + strlen(lead), &end, 10);
+	if (errno != 0 || *end != '_')
+		return false;
+	*random = (uint32_t)strtoul(hex + 1, &end, 16);
+	return *end == '\0';
 }
 
 static int group_show(struct op *op, void *arg, struct slice lock, const struct record_lock *record)
 {
 	struct group *group = arg;
-	char id[ATLOCK_ID_MAX];
 	struct atlock_view view;
 	int rc;
 
-	if (group->id != NULL && !id_may_be(group->id, record))
-		return 0;
 	if (group->place != NULL) {
 		struct record_key place = held_place(record);
 
@@ -319,13 +57,7 @@ static int group_show(struct op *op, void *arg, struct slice lock, const struct 
 	rc = view_make(op, lock, record, &view);
 	if (rc < 0)
 		return rc;
-	atlock_by_id(&view, id);
-	if (group->id == NULL) {
-		rc = group->fn(group->arg, &view);
-	} else if (strcmp(id, group->id) == 0) {
-		*group->out = view;
-		return 1;
-	}
+	rc = group->fn(group->arg, &view);
 	atlock_view_clear(&view);
 	return rc;
 }
@@ -354,6 +86,53 @@ static int group_in_txn(struct op *op)
 	return rc;
 }
 
+/* Whether a lock of the index is the one: 1, with the view of it, or 0. */
+static int find_one(struct op *op, const struct group *group, struct slice lock)
+{
+	char id[ATLOCK_ID_MAX];
+	struct record_lock record;
+	bool matches = false;
+	int rc = table_lock_get(op, lock, &record);
+
+	if (rc != 0)
+		return rc < 0 ? rc : op_corrupt(op, lock, -EBADMSG);
+	for (size_t i = 0; i < group->filters && !matches; i++)
+		matches = held_matches(op, &group->filter[i], lock, &record);
+	if (!matches)
+		return 0;
+	rc = view_make(op, lock, &record, group->out);
+	if (rc < 0)
+		return rc;
+	atlock_by_id(group->out, id);
+	if (strcmp(id, group->id) == 0)
+		return 1;
+	atlock_view_clear(group->out);
+	return 0;
+}
+
+static int find_in_txn(struct op *op)
+{
+	const struct group *group = op->arg;
+	struct record_key prefix;
+	struct record_key from;
+	uint32_t random;
+	uint64_t time;
+	struct slice key;
+	struct slice lock;
+	int rc;
+
+	if (!id_parse(group->id, &time, &random))
+		return 0;
+	from = prefix = record_key_ids(time, random);
+	while ((rc = store_next(op->txn, record_key_slice(&from), record_key_slice(&prefix), &key, &lock)) == 0) {
+		from = record_key_after(key);
+		rc = find_one(op, group, lock);
+		if (rc != 0)
+			return rc;
+	}
+	return rc < 0 ? rc : 0;
+}
+
 static int group_run(struct atlock *al, struct group *group)
 {
 	struct op op;
@@ -363,7 +142,7 @@ static int group_run(struct atlock *al, struct group *group)
 		return -EINVAL;
 	op_init(&op, al, NULL, NULL);
 	op.arg = group;
-	rc = op_view(&op, group_in_txn);
+	rc = op_view(&op, group->id == NULL ? group_in_txn : find_in_txn);
 	return rc < 0 ? rc : group->id == NULL ? 0 : rc == 0;
 }
 
@@ -374,9 +153,9 @@ static int group_of_component(struct atlock *al, enum atlock_by by, const char *
 
 	if ((unsigned int)by > ATLOCK_BY_HOST || atlock_by_check(component, NULL) < 0)
 		return -EINVAL;
-	group->filter[group->filters++] = group_filter(by, slice_of(component));
+	group->filter[group->filters++] = by_filter(by, slice_of(component));
 	if (escape_decode(component, strlen(component), said, sizeof(said)) >= 0 && strcmp(said, component) != 0)
-		group->filter[group->filters++] = group_filter(by, slice_of(said));
+		group->filter[group->filters++] = by_filter(by, slice_of(said));
 	return group_run(al, group);
 }
 
@@ -419,14 +198,6 @@ int atlock_pull_lock(struct atlock *al, const struct atlock_pull_name *pull, con
 	struct group group = { .id = id, .out = out };
 
 	return id == NULL ? -EINVAL : group_of_pull(al, pull, &group);
-}
-
-bool atlock_by_has(enum atlock_by by, const char *component, const struct atlock_view *view)
-{
-	const char *text = by == ATLOCK_BY_OWNER ? view->owner : by == ATLOCK_BY_WHO ? view->who : view->host;
-	char spelled[ATLOCK_COMPONENT_MAX + 1];
-
-	return text != NULL && group_spell(slice_of(text), spelled) >= 0 && strcmp(spelled, component) == 0;
 }
 
 void atlock_by_id(const struct atlock_view *view, char out[ATLOCK_ID_MAX])

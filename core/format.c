@@ -10,8 +10,33 @@ struct format {
 	format_step *const *steps;
 };
 
-/* Version 1 is the first: there is nothing to upgrade from yet. */
-static format_step *const steps_known[RECORD_FORMAT] = { NULL };
+/* Version 1 had no index of ids. */
+static int ids_enter(struct op *op)
+{
+	struct record_key from = record_key_of(TABLE_LOCK, (struct slice){ NULL, 0 });
+	const unsigned char table = TABLE_LOCK;
+	struct record_lock record;
+	struct slice key;
+	struct slice value;
+	int rc;
+
+	while ((rc = store_next(op->txn, record_key_slice(&from), (struct slice){ &table, 1 }, &key, &value)) == 0) {
+		struct slice lock = { (const unsigned char *)key.data + 1, key.len - 1 };
+		struct record_key index;
+
+		from = record_key_after(key);
+		/* One that cannot be read is left to fsck, which enters it. */
+		if (record_decode(RECORD_LOCK, value, &record) < 0 || record.state == RECORD_DELAYED)
+			continue;
+		index = record_key_id(record.id_time, record.id_random, record.token);
+		rc = store_put(op->txn, record_key_slice(&index), lock);
+		if (rc < 0)
+			return rc;
+	}
+	return rc < 0 ? rc : 0;
+}
+
+static format_step *const steps_known[RECORD_FORMAT] = { [1] = ids_enter };
 
 /* No version, and yet something is there: ours if it has the end of an event chain, which every change of ours writes. */
 static int refuse_unversioned(struct op *op)

@@ -180,6 +180,8 @@ static int fsck_run(struct fsck *fsck)
 		rc = parts[i](fsck);
 	free(fsck->tickets.list);
 	free(fsck->due.list);
+	free(fsck->id_times.list);
+	free(fsck->id_randoms.list);
 	return rc;
 }
 

@@ -102,6 +102,9 @@ static int lock_one(struct fsck *fsck, struct slice key, struct slice value)
 			return rc < 0 ? rc : lock_renumber(fsck, key, &record);
 		fsck->held++;
 		rc = fsck_expect(fsck, &index, lock, key, "the lock is not in the index of holders");
+		index = record_key_id(record.id_time, record.id_random, record.token);
+		if (rc == 0)
+			rc = fsck_expect(fsck, &index, lock, key, "the lock is not in the index of ids");
 	}
 	due = table_lock_due(&record);
 	if (rc == 0 && due != ATLOCK_NEVER) {
@@ -144,6 +147,22 @@ static int held_one(struct fsck *fsck, struct slice key, struct slice value)
 	return 0;
 }
 
+static int id_one(struct fsck *fsck, struct slice key, struct slice value)
+{
+	struct record_lock record;
+	struct record_key index;
+	int rc = lock_get(fsck, value, &record);
+
+	if (rc < 0)
+		return rc;
+	if (rc == 1 || record.state == RECORD_DELAYED)
+		return fsck_drop(fsck, key, "the index of ids names a lock that is not held");
+	index = record_key_id(record.id_time, record.id_random, record.token);
+	if (!slice_equal(record_key_slice(&index), key))
+		return fsck_drop(fsck, key, "the index of ids names another lock");
+	return 0;
+}
+
 /* Those of tickets are looked at with them. */
 static int due_one(struct fsck *fsck, struct slice key, struct slice value)
 {
@@ -174,5 +193,7 @@ int fsck_locks(struct fsck *fsck)
 		rc = fsck_table(fsck, TABLE_TEXT, text_one);
 	if (rc == 0)
 		rc = fsck_table(fsck, TABLE_HELD, held_one);
+	if (rc == 0)
+		rc = fsck_table(fsck, TABLE_ID, id_one);
 	return rc == 0 ? fsck_table(fsck, TABLE_DUE, due_one) : rc;
 }

@@ -66,6 +66,50 @@ static int due_gather_all(struct fsck *fsck)
 	return rc;
 }
 
+static int id_gather(struct fsck *fsck, struct slice key, struct slice value)
+{
+	const unsigned char *bytes = key.data;
+	uint64_t random = 0;
+	int rc;
+
+	(void)value;
+	if (key.len != 21)
+		return 0;
+	for (size_t i = 9; i < 13; i++)
+		random = random << 8 | bytes[i];
+	rc = fsck_number_add(&fsck->id_times, record_number(bytes + 13), (int64_t)record_number(bytes + 1));
+	return rc < 0 ? rc : fsck_number_add(&fsck->id_randoms, record_number(bytes + 13), (int64_t)random);
+}
+
+static int id_gather_all(struct fsck *fsck)
+{
+	int rc = fsck_table(fsck, TABLE_ID, id_gather);
+
+	if (rc == 0 && fsck->id_times.room == 0)
+		rc = fsck_number_add(&fsck->id_times, 0, 0); /* gathered, and none is there */
+	fsck_numbers_sort(&fsck->id_times);
+	fsck_numbers_sort(&fsck->id_randoms);
+	return rc;
+}
+
+/* What the id of the grant with this token is made of, if the index of ids has it. */
+static int id_find(struct fsck *fsck, struct record_lock *record)
+{
+	const struct fsck_number *time;
+	const struct fsck_number *random;
+	int rc = fsck->id_times.room == 0 ? id_gather_all(fsck) : 0;
+
+	if (rc < 0)
+		return rc;
+	time = fsck_number_find(&fsck->id_times, record->token);
+	random = fsck_number_find(&fsck->id_randoms, record->token);
+	if (time != NULL && random != NULL) {
+		record->id_time = (uint64_t)time->value;
+		record->id_random = (uint32_t)random->value;
+	}
+	return 0;
+}
+
 /* When the grant with this token ends. */
 static int due_find(struct fsck *fsck, uint64_t token, int64_t *out)
 {
@@ -118,6 +162,8 @@ static int lock_make(struct fsck *fsck, struct slice lock, const struct entry *e
 	gid_t gid = HOLDER_NOBODY;
 	int rc = due_find(fsck, entry->token, &record.expires);
 
+	if (rc == 0)
+		rc = id_find(fsck, &record);
 	if (rc < 0)
 		return rc;
 	record.ttl = record.expires == ATLOCK_NEVER ? ATLOCK_NEVER : op->options->default_ttl;

@@ -61,6 +61,18 @@ int held_who_next(struct op *op, struct slice owner, struct record_key *from, st
 	return part_next(op, record_key_slice(&prefix), from, prefix.len, who);
 }
 
+static bool matches(struct slice want, struct slice is)
+{
+	return want.data == NULL || slice_equal(want, is);
+}
+
+bool held_matches(const struct op *op, const struct held_filter *filter, struct slice lock,
+		  const struct record_lock *record)
+{
+	return held_now(op, record) && matches(filter->owner, record->owner) && matches(filter->who, record->who) &&
+	       matches(filter->host, record->host) && (filter->repo.data == NULL || held_in_repo(lock, filter->repo));
+}
+
 /* An index may name a lock that has expired: that one is nobody's any more. */
 static int walk_entry(struct op *op, const struct held_filter *filter, held_fn *fn, void *arg, struct slice lock)
 {
@@ -72,9 +84,7 @@ static int walk_entry(struct op *op, const struct held_filter *filter, held_fn *
 	rc = table_lock_get(op, lock, &record);
 	if (rc != 0)
 		return rc < 0 ? rc : op_corrupt(op, lock, -EBADMSG);
-	if (!held_now(op, &record) || (filter->host.data != NULL && !slice_equal(record.host, filter->host)))
-		return 0;
-	return fn(op, arg, lock, &record);
+	return held_matches(op, filter, lock, &record) ? fn(op, arg, lock, &record) : 0;
 }
 
 struct record_key held_place(const struct record_lock *record)

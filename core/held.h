@@ -32,6 +32,10 @@ struct held_filter {
 /* Where a held lock is in the order of a walk. */
 struct record_key held_place(const struct record_lock *record);
 
+/* Whether somebody holds the lock at this instant and it matches; `after` does not count. */
+bool held_matches(const struct op *op, const struct held_filter *filter, struct slice lock,
+		  const struct record_lock *record);
+
 /* Returns 0 to go on; anything else ends the walk and is returned by it. `lock` points into the store. */
 typedef int held_fn(struct op *op, void *arg, struct slice lock, const struct record_lock *record);
 

@@ -84,6 +84,25 @@ static int lock_index_holder(struct op *op, struct slice lock, const struct reco
 	return rc;
 }
 
+static int lock_index_id(struct op *op, struct slice lock, const struct record_lock *old, const struct record_lock *new)
+{
+	struct record_key key;
+	int rc = 0;
+
+	if (held(old) && held(new) && old->token == new->token && old->id_time == new->id_time &&
+	    old->id_random == new->id_random)
+		return 0;
+	if (held(old)) {
+		record_key_set_id(&key, old->id_time, old->id_random, old->token);
+		rc = table_drop(op, &key);
+	}
+	if (rc == 0 && held(new)) {
+		record_key_set_id(&key, new->id_time, new->id_random, new->token);
+		rc = table_put_raw(op, &key, lock);
+	}
+	return rc;
+}
+
 static int lock_index_due(struct op *op, struct slice lock, const struct record_lock *old,
 			  const struct record_lock *new)
 {
@@ -117,6 +136,8 @@ int table_lock_put(struct op *op, struct slice lock, const struct record_lock *o
 	if (rc == 0)
 		rc = lock_index_holder(op, lock, old, new);
 	if (rc == 0)
+		rc = lock_index_id(op, lock, old, new);
+	if (rc == 0)
 		rc = lock_index_due(op, lock, old, new);
 	if (rc == 0)
 		rc = count_held(op, held(old), held(new));
@@ -133,6 +154,8 @@ int table_lock_del(struct op *op, struct slice lock, const struct record_lock *o
 	rc = table_drop(op, &key);
 	if (rc == 0)
 		rc = lock_index_holder(op, lock, old, NULL);
+	if (rc == 0)
+		rc = lock_index_id(op, lock, old, NULL);
 	if (rc == 0)
 		rc = lock_index_due(op, lock, old, NULL);
 	if (rc == 0)

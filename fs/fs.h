@@ -29,7 +29,6 @@ struct cache;
 struct doors;
 struct endings;
 struct handles;
-struct hints;
 struct inodes;
 struct node;
 struct parks;
@@ -45,7 +44,6 @@ struct fs {
 	struct cache *cache;
 	struct doors *doors;
 	struct endings *endings;
-	struct hints *hints;
 	struct timespec started; /* what virtual directories show as their time */
 	uid_t uid;               /* and as their owner */
 	gid_t gid;

@@ -7,7 +7,6 @@
 
 #include "attr.h"
 #include "caller.h"
-#include "hint.h"
 #include "kind.h"
 #include "link.h"
 #include "listing.h"
@@ -118,30 +117,10 @@ static int groups_list(struct call *call, struct node *dir, struct listing *out)
 
 /* --- by/owner/alice/ --- */
 
-/* The lock where it was last seen, if it is that one still: 0 or 1. */
-static int find_hinted(struct call *call, struct node *group, const char *id, struct atlock_view *view)
-{
-	char is[ATLOCK_ID_MAX] = "";
-	struct atlock_name name;
-
-	if (hint_get(call->fs->hints, id, &name) != 0 || atlock_get(call->al, &name, view) != 0)
-		return 1;
-	atlock_by_id(view, is);
-	if (strcmp(is, id) == 0 && atlock_by_has(group_of(group->parent), group->component, view))
-		return 0;
-	atlock_view_clear(view);
-	return 1;
-}
-
 static int group_find(struct call *call, struct node *group, const char *id, struct atlock_view *view)
 {
-	int err = find_hinted(call, group, id, view);
+	int err = atlock_by_find(call->al, group_of(group->parent), group->component, id, view);
 
-	if (err == 0)
-		return 0;
-	err = atlock_by_find(call->al, group_of(group->parent), group->component, id, view);
-	if (err == 0)
-		hint_set(call->fs->hints, id, &view->name);
 	return err == 1 ? -ENOENT : err;
 }
 
@@ -157,28 +136,21 @@ static int group_unlink(struct call *call, struct node *group, const char *id)
 	return err < 0 ? err : link_unlink(call, group, id);
 }
 
-struct hinted_list {
-	struct hints *hints;
+struct link_list {
 	struct listing *out;
 	struct reach reach;
 };
 
-/* Whoever lists may well look at each. */
 static int list_lock(void *arg, const struct atlock_view *view)
 {
-	struct hinted_list *list = arg;
-	char id[ATLOCK_ID_MAX];
+	struct link_list *list = arg;
 
-	if (!reach_lock(&list->reach, &view->name))
-		return 0;
-	atlock_by_id(view, id);
-	hint_set(list->hints, id, &view->name);
-	return link_list(list->out, view);
+	return reach_lock(&list->reach, &view->name) ? link_list(list->out, view) : 0;
 }
 
 static int group_list(struct call *call, struct node *dir, struct listing *out)
 {
-	struct hinted_list list = { .hints = call->fs->hints, .out = out };
+	struct link_list list = { .out = out };
 	int err = reach_begin(&list.reach, call);
 
 	if (err == 0)

@@ -17,7 +17,6 @@
 #include "door.h"
 #include "ending.h"
 #include "handle.h"
-#include "hint.h"
 #include "inode.h"
 #include "kind.h"
 #include "loop.h"
@@ -63,10 +62,9 @@ static int fs_init(struct fs *fs, int ready_fd)
 	fs->whys = whys_new();
 	fs->cache = cache_new(fs);
 	fs->endings = endings_new(loop_catch_up);
-	fs->hints = hints_new();
 	fs->doors = doors_new();
 	if (fs->inodes == NULL || fs->handles == NULL || fs->parks == NULL || fs->whys == NULL || fs->cache == NULL ||
-	    fs->endings == NULL || fs->hints == NULL || fs->doors == NULL)
+	    fs->endings == NULL || fs->doors == NULL)
 		return complain("start", strerror(ENOMEM));
 	return 0;
 }
@@ -79,7 +77,6 @@ static void fs_clear(struct fs *fs)
 	parks_free(fs->parks);
 	whys_free(fs->whys);
 	endings_free(fs->endings);
-	hints_free(fs->hints);
 	doors_free(fs->doors);
 }
 

@@ -161,6 +161,30 @@ struct record_key record_key_holder(enum record_table table, struct slice owner,
 	return key;
 }
 
+struct record_key record_key_ids(uint64_t time, uint32_t random)
+{
+	struct record_key key;
+
+	key_start_number(&key, TABLE_ID, time, 8);
+	key_big(&key, random, 4);
+	return key;
+}
+
+void record_key_set_id(struct record_key *key, uint64_t time, uint32_t random, uint64_t token)
+{
+	key_start_number(key, TABLE_ID, time, 8);
+	key_big(key, random, 4);
+	key_big(key, token, 8);
+}
+
+struct record_key record_key_id(uint64_t time, uint32_t random, uint64_t token)
+{
+	struct record_key key;
+
+	record_key_set_id(&key, time, random, token);
+	return key;
+}
+
 void record_key_set_held(struct record_key *key, enum record_table table, struct slice owner, struct slice who,
 			 uint64_t number)
 {

@@ -14,7 +14,7 @@
 
 #include "store.h"
 
-#define RECORD_FORMAT 1 /* version of the store as a whole */
+#define RECORD_FORMAT 2 /* version of the store as a whole */
 #define RECORD_MAX 5120 /* longest encoded record */
 
 /*
@@ -30,6 +30,7 @@ enum record_table {
 	TABLE_TICKET_TEXT =
 		'v',       /* v <ticket 8>                            -> key=value lines for the lock to come, raw */
 	TABLE_HELD = 'o',  /* o <owner> 00 <who> 00 <token 8>          -> <lock> */
+	TABLE_ID = 'i',    /* i <time 8> <random 4> <token 8>          -> <lock> */
 	TABLE_WAITS = 'w', /* w <owner> 00 <who> 00 <ticket 8>         -> <rank> <lock> */
 	TABLE_DUE = 'x',   /* x <instant 8> <kind 1> <token/ticket 8>  -> [<rank>] <lock> */
 	TABLE_EVENT = 'e', /* e <chain 2> <sequence 8>                 -> event */
@@ -69,6 +70,8 @@ struct record_key record_key_queue(struct slice lock);                         /
 struct record_key record_key_ticket(struct slice lock, uint8_t rank, uint64_t ticket);
 struct record_key record_key_holder(enum record_table table, struct slice owner, struct slice who); /* prefix */
 struct record_key record_key_held(enum record_table table, struct slice owner, struct slice who, uint64_t number);
+struct record_key record_key_ids(uint64_t time, uint32_t random); /* prefix: the printed id without the owner */
+struct record_key record_key_id(uint64_t time, uint32_t random, uint64_t token);
 struct record_key record_key_due(int64_t instant, enum record_due kind, uint64_t number);
 struct record_key record_key_event(uint16_t chain, uint64_t seq);
 struct record_key record_key_days(uint16_t chain);              /* prefix of all days */
@@ -87,6 +90,7 @@ void record_key_set_of(struct record_key *key, enum record_table table, struct s
 void record_key_set_ticket(struct record_key *key, struct slice lock, uint8_t rank, uint64_t ticket);
 void record_key_set_held(struct record_key *key, enum record_table table, struct slice owner, struct slice who,
 			 uint64_t number);
+void record_key_set_id(struct record_key *key, uint64_t time, uint32_t random, uint64_t token);
 
 /* The smallest key after every key that begins with `prefix`; and after `key` itself. */
 struct record_key record_key_after_prefix(struct slice prefix);

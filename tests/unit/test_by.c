@@ -122,10 +122,6 @@ static void a_lock_is_found_by_its_id(void **state)
 	assert_int_equal(atlock_by_list(s->al, ATLOCK_BY_WHO, "2", NULL, lock_add, &text), 0);
 	assert_int_equal(atlock_by_find(s->al, ATLOCK_BY_OWNER, "alice", text.id, &view), 0);
 	assert_string_equal(view.who, "2");
-	assert_true(atlock_by_has(ATLOCK_BY_OWNER, "alice", &view));
-	assert_true(atlock_by_has(ATLOCK_BY_WHO, "2", &view));
-	assert_false(atlock_by_has(ATLOCK_BY_WHO, "1", &view));
-	assert_false(atlock_by_has(ATLOCK_BY_HOST, "alice", &view));
 	atlock_view_clear(&view);
 	assert_int_equal(atlock_by_find(s->al, ATLOCK_BY_OWNER, "bob", text.id, &view), 1);
 	assert_int_equal(atlock_by_find(s->al, ATLOCK_BY_WHO, "1", text.id, &view), 1);

@@ -223,13 +223,13 @@ static bool has(struct stage *s, char *name)
 
 static void older_store_is_upgraded_in_one_transaction(void **state)
 {
-	format_step *const steps[] = { NULL, step_one, step_two };
+	format_step *const steps[] = { [RECORD_FORMAT] = step_one, step_two };
 	struct stage *s = *state;
 	uint64_t before = stage_commits(s);
 
-	assert_int_equal(format_open_as(s->al, 3, steps, &s->why), 0);
+	assert_int_equal(format_open_as(s->al, RECORD_FORMAT + 2, steps, &s->why), 0);
 	assert_int_equal(stage_commits(s), before + 1);
-	assert_int_equal(format_now(s), 3);
+	assert_int_equal(format_now(s), RECORD_FORMAT + 2);
 	assert_true(has(s, "step1"));
 	assert_true(has(s, "step2"));
 	s->damaged = true; /* no program of this version may read it now */
@@ -237,12 +237,12 @@ static void older_store_is_upgraded_in_one_transaction(void **state)
 
 static void step_that_fails_leaves_nothing(void **state)
 {
-	format_step *const steps[] = { NULL, step_one, step_fails };
+	format_step *const steps[] = { [RECORD_FORMAT] = step_one, step_fails };
 	struct stage *s = *state;
 	uint64_t before = stage_commits(s);
 
-	assert_int_equal(format_open_as(s->al, 3, steps, &s->why), -ENOSPC);
-	assert_non_null(strstr(s->why.text, "format 2"));
+	assert_int_equal(format_open_as(s->al, RECORD_FORMAT + 2, steps, &s->why), -ENOSPC);
+	assert_non_null(strstr(s->why.text, "format 3"));
 	assert_int_equal(stage_commits(s), before);
 	assert_int_equal(format_now(s), RECORD_FORMAT);
 	assert_false(has(s, "step1"));
@@ -251,26 +251,65 @@ static void step_that_fails_leaves_nothing(void **state)
 
 static void format_without_a_way_up_is_refused(void **state)
 {
-	format_step *const steps[] = { NULL, NULL };
+	format_step *const steps[] = { [RECORD_FORMAT] = NULL };
 	struct stage *s = *state;
 
-	assert_int_equal(format_open_as(s->al, 2, steps, &s->why), -ENOSYS);
+	assert_int_equal(format_open_as(s->al, RECORD_FORMAT + 1, steps, &s->why), -ENOSYS);
 	assert_int_equal(format_now(s), RECORD_FORMAT);
 }
 
 /* A commit that fails during the upgrade must not leave a store that claims to be upgraded. */
 static void upgrade_whose_commit_fails_can_be_tried_again(void **state)
 {
-	format_step *const steps[] = { NULL, step_one, step_two };
+	format_step *const steps[] = { [RECORD_FORMAT] = step_one, step_two };
 	struct stage *s = *state;
 
 	*mem_world_faults(s->world) = (struct mem_faults){ .fail_in = 1, .fail_error = EIO };
-	assert_int_equal(format_open_as(s->al, 3, steps, &s->why), -EIO);
+	assert_int_equal(format_open_as(s->al, RECORD_FORMAT + 2, steps, &s->why), -EIO);
 	assert_int_equal(format_now(s), RECORD_FORMAT);
 	assert_false(has(s, "step1"));
-	assert_int_equal(format_open_as(s->al, 3, steps, &s->why), 0);
-	assert_int_equal(format_now(s), 3);
+	assert_int_equal(format_open_as(s->al, RECORD_FORMAT + 2, steps, &s->why), 0);
+	assert_int_equal(format_now(s), RECORD_FORMAT + 2);
 	s->damaged = true; /* no program of this version may read it now */
+}
+
+static int forget_in_txn(struct store_txn *txn, void *arg)
+{
+	const unsigned char table = TABLE_ID;
+	struct slice prefix = { &table, 1 };
+	struct slice key;
+
+	(void)arg;
+	while (store_next(txn, prefix, prefix, &key, NULL) == 0) {
+		struct record_key gone = record_key_after(key);
+
+		gone.len = key.len;
+		memcpy(gone.data, key.data, key.len);
+		assert_int_equal(store_del(txn, record_key_slice(&gone)), 0);
+	}
+	return 0;
+}
+
+/* Format 1 had no index of ids. */
+static void locks_of_format_1_are_found_by_id(void **state)
+{
+	struct stage *s = *state;
+	char id[ATLOCK_ID_MAX];
+	struct atlock_view view;
+
+	assert_int_equal(stage_acquire(s, "global/a", "alice@1", 60), 0);
+	view = stage_view(s, "global/a");
+	atlock_by_id(&view, id);
+	atlock_view_clear(&view);
+	stage_close(s);
+	assert_int_equal(stage_tamper(s, forget_in_txn, NULL), 0);
+	put_format(s, 1);
+	assert_int_equal(try_open(s, true), -EROFS);
+	stage_open(s);
+	assert_int_equal(format_now(s), RECORD_FORMAT);
+	assert_int_equal(atlock_by_find(s->al, ATLOCK_BY_OWNER, "alice", id, &view), 0);
+	atlock_view_clear(&view);
+	assert_int_equal(stage_release(s, "global/a", "alice@1"), 0);
 }
 
 int main(void)
@@ -288,6 +327,7 @@ int main(void)
 		STAGED(step_that_fails_leaves_nothing),
 		STAGED(format_without_a_way_up_is_refused),
 		STAGED(upgrade_whose_commit_fails_can_be_tried_again),
+		STAGED(locks_of_format_1_are_found_by_id),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
