@@ -682,6 +682,10 @@ void atlock_ticket_clear(struct atlock_ticket *ticket);
 int atlock_ticket_get(struct atlock *al, const struct atlock_name *name, uint64_t ticket, const char *owner,
 		      const char *who, struct atlock_ticket *out);
 
+/* The first ticket of this who and priority, whoever owns it: 0 or 1. Costs a look-up for each owner who waits for anything. */
+int atlock_ticket_find(struct atlock *al, const struct atlock_name *name, enum atlock_priority priority,
+		       const char *who, struct atlock_ticket *out);
+
 /* Leaves the queue. 1 if there is no such ticket; -EPERM, -EACCES if it is another's and not `force`d. */
 int atlock_cancel(struct atlock *al, const struct atlock_request *req, uint64_t ticket, struct atlock_why *why);
 

@@ -20,6 +20,7 @@
 #include "limit.h"
 #include "log.h"
 #include "park.h"
+#include "position.h"
 #include "process.h"
 #include "rate.h"
 #include "refusal.h"
@@ -212,6 +213,8 @@ static int manager_prepare(struct atlock *al, const struct atlock_setup *setup, 
 	if (rc == 0)
 		rc = park_new(&al->park, &al->metrics);
 	if (rc == 0)
+		rc = positions_new(&al->positions);
+	if (rc == 0)
 		rc = ends_new(&al->ends);
 	if (rc == 0 && !setup->manual && !setup->readonly && !setup->repair)
 		rc = watch_new(&al->watch);
@@ -250,6 +253,7 @@ static void manager_free(struct atlock *al)
 	hook_free(al);
 	watch_free(al->watch);
 	park_free(al->park);
+	positions_free(al->positions);
 	ends_free(al->ends);
 	comms_free(al->comms);
 	refusals_free(al->refusals);

@@ -67,6 +67,7 @@ struct atlock {
 	bool sees_processes;           /* /proc is of our pid namespace */
 	struct refusals *refusals;     /* not yet in the event log */
 	struct park *park;             /* blocked calls, by number */
+	struct positions *positions;   /* see position.h */
 	struct ends *ends;             /* grants that are still to be given back */
 	_Atomic uint64_t random;       /* state of the generator */
 	_Atomic uint64_t owners_swept; /* see struct atlock_status */

@@ -92,6 +92,7 @@ static void op_reset(struct op *op, struct store_txn *txn)
 	op->tail_loaded = op->tail_dirty = false;
 	op->dir_known = false;
 	op->due = ATLOCK_NEVER;
+	op->positions.noted = 0;
 	op->notices.len = 0;
 	op->changes.len = 0;
 	op->bound.len = 0;
@@ -332,6 +333,7 @@ static void op_deliver(struct op *op)
 	size_t at;
 	size_t i;
 
+	position_committed(op);
 	for (i = 0; i < op->marks.len / sizeof(*marks); i++)
 		metrics_mark(&op->al->metrics, &marks[i]);
 	if (op->marks.len > 0)

@@ -19,6 +19,7 @@
 
 #include "manager.h"
 #include "policy.h"
+#include "position.h"
 #include "record.h"
 
 /* Bytes gathered during an operation; small ones need no allocation. */
@@ -69,8 +70,9 @@ struct op {
 	struct record_dir dir;
 	enum metrics_call call; /* as what it is counted; set before the first run, which may know better */
 	int refusal;
-	int failure;         /* out of memory while gathering */
-	int64_t due;         /* earliest deadline this operation added */
+	int failure; /* out of memory while gathering */
+	int64_t due; /* earliest deadline this operation added */
+	struct position_changes positions;
 	struct pile notices; /* struct notice */
 	struct pile changes; /* what (1), length (2), key */
 	struct pile bound;   /* struct bound: processes to watch from now on */

@@ -4,8 +4,10 @@
 #include <string.h>
 
 #include "expect.h"
+#include "held.h"
 #include "name.h"
 #include "place.h"
+#include "position.h"
 #include "view.h"
 
 struct queue_read {
@@ -13,6 +15,8 @@ struct queue_read {
 	uint64_t number;
 	const char *owner;
 	const char *who;
+	bool ranked; /* only of this rank */
+	uint8_t rank;
 	struct atlock_ticket *out;
 	struct atlock_place *place;
 	atlock_ticket_fn *fn;
@@ -48,11 +52,19 @@ static void ticket_place_get(const struct atlock_place *place, struct ticket *ti
 	*rank = at.rank;
 }
 
-/* Walks the queue in service order, leaving out who is past his deadline. */
-static int queue_walk(struct op *op, struct queue_read *read, bool one)
+static int ticket_show(struct op *op, struct slice lock, const struct ticket *ticket, uint64_t position,
+		       struct atlock_ticket *out)
 {
-	struct slice owner = slice_of(read->owner != NULL ? read->owner : "");
-	struct slice who = slice_of(read->who != NULL ? read->who : "");
+	int64_t expected;
+	int rc = expect_wait(op, lock, position, &expected);
+
+	return rc < 0 ? rc : view_ticket(ticket, position, expected, out);
+}
+
+/* In service order, leaving out who is past his deadline. */
+static int queue_list_in_txn(struct op *op)
+{
+	struct queue_read *read = op->arg;
 	struct ticket ticket = { .number = 0 };
 	uint64_t position = 0;
 	uint8_t rank = 0;
@@ -61,20 +73,12 @@ static int queue_walk(struct op *op, struct queue_read *read, bool one)
 	ticket_place_get(read->place, &ticket, &rank, &position);
 	while ((rc = table_ticket_next(op, read->lock, rank, ticket.number, &ticket)) == 0) {
 		struct atlock_ticket view;
-		int64_t expected;
 
 		rank = table_rank(ticket.record.priority);
 		if (ticket.record.deadline < op->now)
 			continue;
-		position++;
-		if (one && (read->number != 0
-				    ? ticket.number != read->number
-				    : !slice_equal(ticket.record.owner, owner) || !slice_equal(ticket.record.who, who)))
-			continue;
-		rc = expect_wait(op, read->lock, position, &expected);
-		if (rc == 0)
-			rc = view_ticket(&ticket, position, expected, one ? read->out : &view);
-		if (rc < 0 || one)
+		rc = ticket_show(op, read->lock, &ticket, ++position, &view);
+		if (rc < 0)
 			return rc;
 		ticket_place_set(read->place, &ticket, position);
 		rc = read->fn(read->arg, &view);
@@ -82,19 +86,68 @@ static int queue_walk(struct op *op, struct queue_read *read, bool one)
 		if (rc != 0)
 			return 0;
 	}
-	return rc;
+	return rc < 0 ? rc : 0;
+}
+
+/* --- One ticket --- */
+
+/* The holder's ticket that is served before `best`, if that is one (number not 0): read from the holder's index. */
+static int holder_best(struct op *op, const struct queue_read *read, struct slice owner, struct ticket *best)
+{
+	struct slice who = slice_of(read->who);
+	struct ticket ticket;
+	uint64_t number = 0;
+	struct slice lock;
+	uint8_t rank;
+	int rc;
+
+	while ((rc = table_wait_next(op, owner, who, number, &number, &rank, &lock)) == 0) {
+		if (!slice_equal(lock, read->lock) || (read->ranked && rank != read->rank))
+			continue;
+		if (best->number != 0 && (rank > table_rank(best->record.priority) ||
+					  (rank == table_rank(best->record.priority) && number > best->number)))
+			continue;
+		rc = table_ticket_get(op, lock, rank, number, &ticket);
+		if (rc < 0)
+			return rc;
+		if (rc == 0 && ticket.record.deadline >= op->now)
+			*best = ticket;
+	}
+	return rc < 0 ? rc : 0;
+}
+
+/* Of whichever owner it is. */
+static int owners_best(struct op *op, const struct queue_read *read, struct ticket *best)
+{
+	struct record_key from = record_key_of(TABLE_WAITS, (struct slice){ NULL, 0 });
+	struct slice owner = { NULL, 0 };
+	int rc;
+
+	while ((rc = held_owner_next(op, TABLE_WAITS, &from, &owner)) == 0) {
+		rc = holder_best(op, read, owner, best);
+		if (rc < 0)
+			return rc;
+	}
+	return rc < 0 ? rc : 0;
 }
 
 static int ticket_get_in_txn(struct op *op)
 {
-	return queue_walk(op, op->arg, true);
-}
+	const struct queue_read *read = op->arg;
+	struct ticket ticket = { .number = 0 };
+	uint64_t position = 0;
+	int rc;
 
-static int queue_list_in_txn(struct op *op)
-{
-	int rc = queue_walk(op, op->arg, false);
-
-	return rc < 0 ? rc : 0;
+	if (read->number != 0)
+		rc = table_ticket_find(op, read->lock, read->number, &ticket);
+	else if (read->owner != NULL)
+		rc = holder_best(op, read, slice_of(read->owner), &ticket);
+	else
+		rc = owners_best(op, read, &ticket);
+	if (rc != 0 || ticket.number == 0)
+		return rc != 0 ? rc : 1;
+	rc = position_find(op, read->lock, &ticket, &position);
+	return rc != 0 ? rc : ticket_show(op, read->lock, &ticket, position, read->out);
 }
 
 static int read_run(struct atlock *al, const struct atlock_name *name, struct queue_read *read, op_fn *fn)
@@ -116,6 +169,17 @@ int atlock_ticket_get(struct atlock *al, const struct atlock_name *name, uint64_
 
 	if (out == NULL || (ticket == 0 && (owner == NULL || who == NULL)))
 		return -EINVAL;
+	return read_run(al, name, &read, ticket_get_in_txn);
+}
+
+int atlock_ticket_find(struct atlock *al, const struct atlock_name *name, enum atlock_priority priority,
+		       const char *who, struct atlock_ticket *out)
+{
+	struct queue_read read = { .who = who, .ranked = true, .out = out };
+
+	if (out == NULL || who == NULL || (unsigned int)priority >= ATLOCK_PRIORITIES)
+		return -EINVAL;
+	read.rank = table_rank((uint8_t)priority);
 	return read_run(al, name, &read, ticket_get_in_txn);
 }
 

@@ -246,6 +246,7 @@ int table_ticket_put(struct op *op, struct slice lock, const struct ticket *tick
 	struct record_key key;
 	int rc;
 
+	position_note(op, lock, buf[0], ticket->number);
 	record_key_set_ticket(&key, lock, buf[0], ticket->number);
 	rc = op_put(op, RECORD_TICKET, &key, record);
 	if (rc == 0) {
@@ -267,6 +268,7 @@ int table_ticket_del(struct op *op, struct slice lock, const struct ticket *tick
 	struct record_key key;
 	int rc;
 
+	position_note(op, lock, table_rank(record->priority), ticket->number);
 	record_key_set_ticket(&key, lock, table_rank(record->priority), ticket->number);
 	rc = table_drop(op, &key);
 	if (rc == 0) {

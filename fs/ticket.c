@@ -99,21 +99,6 @@ void ticket_name_print(const struct atlock_ticket *ticket, char out[ATLOCK_COMPO
 	strlcpy(out, text, ATLOCK_COMPONENT_MAX + 1);
 }
 
-struct ticket_search {
-	const struct ticket_name *name;
-	uint64_t found;
-};
-
-static int search_ticket(void *arg, const struct atlock_ticket *ticket)
-{
-	struct ticket_search *search = arg;
-
-	if (ticket->priority != search->name->priority || strcmp(ticket->who, search->name->who) != 0)
-		return 0;
-	search->found = ticket->ticket;
-	return 1;
-}
-
 /*
  * One's own first. For an administrator then anybody's with that who, since the name does not say whose; others name such a
  * ticket as it is listed, and can have one of the same who themselves.
@@ -121,7 +106,6 @@ static int search_ticket(void *arg, const struct atlock_ticket *ticket)
 static int find_by_holder(struct call *call, const struct atlock_name *lock, struct ticket_name *name,
 			  struct atlock_ticket *out)
 {
-	struct ticket_search search = { .name = name };
 	struct atlock_caller caller;
 	int err;
 
@@ -135,12 +119,7 @@ static int find_by_holder(struct call *call, const struct atlock_name *lock, str
 		return err;
 	if (err == 0)
 		atlock_ticket_clear(out);
-	if (!caller.admin)
-		return 1;
-	err = atlock_queue_list(call->al, lock, NULL, search_ticket, &search);
-	if (err < 0 || search.found == 0)
-		return err < 0 ? err : 1;
-	return atlock_ticket_get(call->al, lock, search.found, NULL, NULL, out);
+	return caller.admin ? atlock_ticket_find(call->al, lock, name->priority, name->who, out) : 1;
 }
 
 int ticket_find(struct call *call, const struct atlock_name *lock, const char *text, struct ticket_name *name,
