@@ -12,7 +12,7 @@ atlock() {
 mkdir -m 777 "$MNT/custom/db"
 expect_ok touch "$MNT/repos/acme/infra/-/vpc/-/prod@pr:7" "$MNT/repos/acme/web/-/-/default@build-1"
 expect_ok as_user atlt1 touch "$MNT/custom/db/backup@night"
-printf 'reason=a\tb\nttl=10s\n' >"$T/text"
+printf 'reason=a\tb\nttl=10m\n' >"$T/text"
 expect_ok cp "$T/text" "$MNT/global/plan@build-1"
 cat "$MNT/wait/global/plan@w1" >/dev/null &
 waiter=$!
@@ -33,7 +33,7 @@ expect_equal "$(locks --who build-1)" 'global/plan repos/acme/web/-/-/default '
 expect_equal "$(locks --repo acme/web)" 'repos/acme/web/-/-/default '
 expect_equal "$(locks --pull 7)" 'repos/acme/infra/-/vpc/-/prod '
 expect_equal "$(locks --pull 8)" ''
-expect_equal "$(locks --expiring-within 1m)" 'global/plan '
+expect_equal "$(locks --expiring-within 20m)" 'global/plan '
 expect_equal "$(locks --older-than 1h)" ''
 expect_equal "$(locks --older-than 1ms --repo acme/web)" 'repos/acme/web/-/-/default '
 expect_status 64 atlock ls --pull x
