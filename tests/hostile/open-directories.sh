@@ -14,6 +14,7 @@ coproc HOLD {
 	done
 	wait
 }
+hold=$HOLD_PID # bash forgets it as soon as that has ended
 for _ in 1 2 3 4; do
 	read -r -t $((60 * TIME_FACTOR)) line <&"${HOLD[0]}"
 	expect_equal "$line" open
@@ -21,6 +22,6 @@ done
 after=$(anonymous)
 echo "$before kB, then $after kB"
 eval "exec ${HOLD[1]}>&-"
-wait "$HOLD_PID"
+wait "$hold"
 # A sanitizer keeps what was freed. What a call takes while it runs comes with the handles: as much for few as for many.
 [ "$TIME_FACTOR" -ne 1 ] || [ $((after - before)) -le 3072 ] || fail "40 open directories took $((after - before)) kB"
