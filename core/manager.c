@@ -226,6 +226,7 @@ static int manager_store(struct atlock *al, const char *uri, const struct atlock
 	struct test_clock *clock = NULL;
 	struct store_options options = {
 		.sync = manager_options(al)->sync == ATLOCK_SYNC_OFF ? STORE_SYNC_OFF : STORE_SYNC_COMMIT,
+		.check = setup->repair,
 		.readonly = setup->readonly,
 		.max_bytes = setup->store_max_bytes,
 		.owner = setup->store_owner,

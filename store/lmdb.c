@@ -132,18 +132,21 @@ static int dbi_open(struct engine *engine)
 	return rc;
 }
 
-static int env_open(struct engine *engine, const char *path, uint64_t max_bytes, char *why, size_t whylen)
+static int env_open(struct engine *engine, const char *path, const struct store_options *options, char *why,
+		    size_t whylen)
 {
 	MDB_stat stat;
 	uint64_t file_size;
-	int rc = data_open(engine, path, max_bytes, &file_size, why, whylen);
+	int rc = data_open(engine, path, options->max_bytes, &file_size, why, whylen);
 
+	if (rc == 0)
+		rc = lmdb_check(engine, options->check || !lmdb_stamp_fits(&engine->dir), path, why, whylen);
 	if (rc < 0)
 		return rc;
 	rc = mdb_env_create(&engine->env);
 	if (rc != 0)
 		return env_refuse(rc, path, why, whylen);
-	rc = mdb_env_set_mapsize(engine->env, lmdb_map_start(max_bytes, file_size));
+	rc = mdb_env_set_mapsize(engine->env, lmdb_map_start(options->max_bytes, file_size));
 	if (rc == 0)
 		rc = mdb_env_set_maxreaders(engine->env, LMDB_READERS);
 	if (rc == 0)
@@ -214,11 +217,15 @@ static struct engine *engine_new(const struct store_options *options)
 
 static void lmdb_close(struct engine *engine)
 {
+	bool sound = engine->reader != NULL;
+
 	lmdb_keep_end(engine);
 	lmdb_view_drain(engine);
 	lmdb_readers_unpin(engine);
 	if (engine->env != NULL)
 		mdb_env_close(engine->env);
+	if (sound && !lmdb_is_dead(engine))
+		lmdb_stamp_write(&engine->dir);
 	lmdb_dir_close(&engine->dir);
 	engine_free(engine);
 }
@@ -248,7 +255,7 @@ static int lmdb_open(struct engine **out, const char *where, const struct store_
 		engine_free(engine);
 		return rc;
 	}
-	rc = env_open(engine, where, options->max_bytes, why, whylen);
+	rc = env_open(engine, where, options, why, whylen);
 	if (rc < 0) {
 		lmdb_close(engine);
 		return rc;

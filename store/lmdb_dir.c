@@ -201,6 +201,17 @@ int lmdb_lock(const struct lmdb_dir *dir, int fd, const char *what, const char *
 	return store_refuse(why, whylen, -errno, "store %s: cannot lock %s: %s", path, what, strerror(errno));
 }
 
+/* For those who only read. */
+static void owner_look(struct lmdb_dir *dir)
+{
+	int fd = openat(dir->fd, OWNER_FILE, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+
+	if (fd < 0)
+		return;
+	lmdb_stamp_read(dir, fd);
+	close(fd);
+}
+
 /* The file stays when the owner goes: removing it would let two older processes lock two files of that name. */
 static int owner_take(struct lmdb_dir *dir, const char *path, char *why, size_t whylen)
 {
@@ -213,6 +224,7 @@ static int owner_take(struct lmdb_dir *dir, const char *path, char *why, size_t 
 	int rc = lmdb_lock(dir, dir->owner, OWNER_FILE, path, why, whylen);
 	if (rc < 0)
 		return rc;
+	lmdb_stamp_read(dir, dir->owner);
 	int len = snprintf(text, sizeof(text), "%ld\n", (long)getpid());
 	/* Only for people to read: a full disk must not keep the store from being opened. */
 	if (ftruncate(dir->owner, 0) == 0)
@@ -260,6 +272,8 @@ static int dir_take(struct lmdb_dir *dir, const char *path, const struct store_o
 		rc = lmdb_lock(dir, dir->fd, "it", path, why, whylen);
 	if (rc == 0 && !options->readonly)
 		rc = owner_take(dir, path, why, whylen);
+	if (rc == 0 && options->readonly)
+		owner_look(dir);
 	return rc;
 }
 
@@ -268,6 +282,7 @@ int lmdb_dir_open(struct lmdb_dir *dir, const char *path, const struct store_opt
 	int rc = options->readonly ? 0 : dir_make(path);
 
 	dir->owner = dir->data = dir->foreign = -1;
+	dir->stamp[0] = '\0';
 	dir->path = NULL;
 	if (rc < 0)
 		return dir_refuse(path, "made", rc, why, whylen);

@@ -6,6 +6,8 @@
  *	lmdb_dir.c      the directory: made, checked, owned by one process
  *	lmdb_guard.c    the files: locked, and whether they are still the same
  *	lmdb_table.c    LMDB's environment, with its table of readers in memory
+ *	lmdb_check.c    the data file, before LMDB walks it
+ *	lmdb_stamp.c    how a daemon left it
  *	lmdb_view.c     reads, and the pool of read transactions
  *	lmdb_readers.c  who reads an older state
  *	lmdb_batch.c    group commit: who leads, who follows
@@ -38,6 +40,7 @@
 #define LMDB_DATA_FILE "data.mdb"
 #define LMDB_FOREIGN_FILE "lock.mdb" /* where other programs' LMDB has its table of readers */
 #define LMDB_READERS 512
+#define LMDB_STAMP_MAX 128
 #define LMDB_LIMIT_MIN ((uint64_t)512 * 1024)                /* least max_bytes that leaves room beside the reserve */
 #define LMDB_LIMIT_MAX ((uint64_t)1024 * 1024 * 1024 * 1024) /* without a max_bytes: address space, not memory */
 
@@ -125,6 +128,7 @@ struct lmdb_dir {
 	ino_t ino;
 	dev_t data_dev;
 	ino_t data_ino;
+	char stamp[LMDB_STAMP_MAX]; /* as the last daemon wrote it; empty if it did not */
 	LIST_ENTRY(lmdb_dir) link;
 };
 
@@ -260,6 +264,14 @@ bool lmdb_guard_holds(struct engine *engine, bool always);
 
 /* They are not. */
 void lmdb_guard_trip(struct engine *engine);
+
+/* Checks the data file that is open: all of it, or only where LMDB begins. -EUCLEAN, with `why`, if it is damaged. */
+int lmdb_check(const struct engine *engine, bool whole, const char *path, char *why, size_t whylen);
+
+/* Reads what owner.pid says; whether the data file is like that; and writes it, when that will not be written to any more. */
+void lmdb_stamp_read(struct lmdb_dir *dir, int owner);
+bool lmdb_stamp_fits(const struct lmdb_dir *dir);
+void lmdb_stamp_write(const struct lmdb_dir *dir);
 
 /* Opens the environment, over the data file that is open. 0 or an LMDB code. */
 int lmdb_table_open(struct engine *engine);
@@ -473,6 +485,10 @@ void lmdb_readers_unpin(struct engine *engine);
  */
 int lmdb_readers_join(struct engine *engine, uint64_t base);
 void lmdb_readers_leave(struct engine *engine);
+
+/* The same without a look whether it is the newest. 0 or an errno. */
+int lmdb_readers_lock(const struct engine *engine, uint64_t base);
+void lmdb_readers_unlock(const struct engine *engine);
 
 /* Whether somebody reads an older state than the leader. By the leader, as the next two. */
 bool lmdb_readers_lag(struct engine *engine);

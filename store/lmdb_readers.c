@@ -126,6 +126,16 @@ static int outside_lock(const struct engine *engine, short type, off_t start, of
 	return fcntl(engine->dir.data, F_OFD_SETLK, &lock) < 0 ? errno : 0;
 }
 
+int lmdb_readers_lock(const struct engine *engine, uint64_t base)
+{
+	return outside_lock(engine, F_RDLCK, (off_t)base + 1, 1);
+}
+
+void lmdb_readers_unlock(const struct engine *engine)
+{
+	(void)outside_lock(engine, F_UNLCK, 0, 0);
+}
+
 static bool is_newest(const struct engine *engine, uint64_t base)
 {
 	MDB_envinfo info;
@@ -140,7 +150,7 @@ int lmdb_readers_join(struct engine *engine, uint64_t base)
 
 	pthread_mutex_lock(&engine->pool_lock);
 	if (engine->outside++ == 0)
-		rc = outside_lock(engine, F_RDLCK, (off_t)base + 1, 1);
+		rc = lmdb_readers_lock(engine, base);
 	if (rc == 0 && !is_newest(engine, base))
 		rc = EAGAIN;
 	pthread_mutex_unlock(&engine->pool_lock);
@@ -153,6 +163,6 @@ void lmdb_readers_leave(struct engine *engine)
 {
 	pthread_mutex_lock(&engine->pool_lock);
 	if (--engine->outside == 0)
-		(void)outside_lock(engine, F_UNLCK, 0, 0);
+		lmdb_readers_unlock(engine);
 	pthread_mutex_unlock(&engine->pool_lock);
 }

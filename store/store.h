@@ -57,6 +57,7 @@ struct store_clock {
 
 struct store_options {
 	enum store_sync sync;
+	bool check;         /* look at all of it before anything is read */
 	bool readonly;      /* views only; needs an existing store; other processes may have it open */
 	uint64_t max_bytes; /* the store's largest size; 0: as the disk allows */
 	uid_t owner;        /* a user who is trusted with the store beside root and the user of this process */

@@ -5,7 +5,7 @@
 # answered is lost, also by a daemon that is started there.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/disk.inc"
-LOCKS=300
+LOCKS=90
 
 names() { seq -f "$MNT/custom/l%g@h" "$@"; }
 
@@ -14,20 +14,20 @@ fill_and_release() {
 	mount_fs -o "sync=$1"
 	expect_ok touch $(names $LOCKS)
 	disk_fill
-	expect_ok rm $(names 1 100)
+	expect_ok rm $(names 1 30)
 	# Taking may be refused or not, but it is one of both.
 	touch "$MNT/custom/taken@h" 2>/dev/null && taken=yes || taken=no
-	expect_ok cat $(names 101 $LOCKS) >/dev/null
+	expect_ok cat $(names 31 $LOCKS) >/dev/null
 	remount_fs -o "sync=$1"
-	expect_ok rm $(names 101 200)
+	expect_ok rm $(names 31 60)
 	kill_daemon
 	mount_fs -o "sync=$1"
 	expect_equal "$(test -e "$MNT/custom/taken" && echo yes || echo no)" "$taken" 'taken when the disk was full'
 	rm -f "$MNT/custom/taken@h"
-	expect_equal "$(find "$MNT/custom" -type f | wc -l)" $((LOCKS - 200))
+	expect_equal "$(find "$MNT/custom" -type f | wc -l)" $((LOCKS - 60))
 	rm -f "$DISK"/fill-* "$DISK"/small-*
 	wait_until 'touch "$MNT/custom/again@h" 2>/dev/null'
-	expect_ok rm $(names 201 $LOCKS) "$MNT/custom/again@h"
+	expect_ok rm $(names 61 $LOCKS) "$MNT/custom/again@h"
 	unmount_fs
 	rm -r "$STORE"
 }
