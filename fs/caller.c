@@ -53,17 +53,29 @@ int caller_opener(struct call *call, const struct handle *handle, struct atlock_
 	return 0;
 }
 
+void caller_act_as_opener(struct call *call, const struct handle *handle, struct fuse_ctx *as)
+{
+	if (handle->uid == call->ctx->uid && handle->gid == call->ctx->gid)
+		return;
+	*as = *call->ctx;
+	as->uid = handle->uid;
+	as->gid = handle->gid;
+	call->ctx = as;
+}
+
 int caller_opened(struct call *call, const struct handle *handle)
 {
-	struct fuse_ctx opener = *call->ctx;
+	const struct fuse_ctx *user = fuse_req_ctx(call->req);
+	struct fuse_ctx opener = *user;
 	int err;
 
-	if (handle->uid == call->ctx->uid && handle->gid == call->ctx->gid)
+	if (handle->uid == user->uid && handle->gid == user->gid)
 		return 0;
+	call->ctx = user;
 	err = call_refuse(call, -EACCES, ATLOCK_PERMISSION_DENIED,
 			  "uid %u, gid %u opened this file and uid %u, gid %u uses it: nobody takes a lock for another "
 			  "user; open it as the user who shall have the lock",
-			  handle->uid, handle->gid, call->ctx->uid, call->ctx->gid);
+			  handle->uid, handle->gid, user->uid, user->gid);
 	opener.uid = handle->uid;
 	opener.gid = handle->gid;
 	why_record(call->fs->whys, &opener, &call->why);

@@ -25,6 +25,12 @@ int caller_user(struct call *call, struct atlock_caller *out);
 int caller_opener(struct call *call, const struct handle *handle, struct atlock_caller *out);
 
 /*
+ * Lets a call through an open file act as the user who opened it: a set-user-ID program that reads what it was started with sees what
+ * that user may see. `as` must live as long as the call.
+ */
+void caller_act_as_opener(struct call *call, const struct handle *handle, struct fuse_ctx *as);
+
+/*
  * Whether the caller has the credentials that the file was opened with, for what makes a holder of the caller: a set-user-ID
  * program writes its messages to whatever descriptor it was started with, and must not take a lock by that. -EACCES, and the
  * opener's `why` says so as well.

@@ -141,12 +141,14 @@ static void read_text(struct call *call, struct node *node, struct handle *handl
 void op_read(fuse_req_t req, fuse_ino_t id, size_t size, off_t off, struct fuse_file_info *fi)
 {
 	struct handle *handle = handle_hold(handle_of(fi));
+	struct fuse_ctx opener;
 	struct node *node;
 	struct call call;
 	int err = 0;
 
 	node = node_of(fuse_req_userdata(req), id);
 	call_begin(&call, req, node, NULL, ACT_LOOK);
+	caller_act_as_opener(&call, handle, &opener);
 	if (node->kind->read == NULL)
 		read_text(&call, node, handle, size, (size_t)off);
 	else

@@ -21,6 +21,9 @@ bool permit_group(struct call *call, gid_t gid)
 
 	if (call->ctx->uid == 0 || call->ctx->gid == gid)
 		return true;
+	/* The other groups of who opened the file are not known; those of who uses it are not his. */
+	if (call->ctx != fuse_req_ctx(call->req))
+		return false;
 	for (size_t i = 0; call->groups != NULL && i < call->group_count; i++)
 		found = found || call->groups[i] == gid;
 	if (call->groups != NULL)

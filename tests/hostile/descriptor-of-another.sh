@@ -10,7 +10,7 @@ for program in tee cat flock id; do
 	chmod 4755 "$T/$program"
 done
 [ "$(as_user atlt1 "$T/id" -u)" = 0 ] || skip 'programs in the scratch directory are not set-user-ID'
-echo 'deny atlt1 acquire global/forbidden' >"$T/policy"
+printf '%s\n' 'deny atlt1 acquire global/forbidden' 'deny atlt1 read=secret custom/**' >"$T/policy"
 mount_fs -o allow_other,policy="$T/policy"
 
 expect_untaken() {
@@ -42,6 +42,18 @@ for lock in global/forbidden custom/x; do
 	expect_fail '9: Permission denied' as_user atlt1 env PATH=/usr/bin:/bin python3 "$T/passed.py" "$T/flock" "$MNT/$lock"
 	expect_untaken
 done
+
+# It reads what the opener may read: neither values that the policy hides from him nor another user's why.
+expect_ok bash -c 'echo secret=hunter2 >"$1"' - "$MNT/custom/hidden@root"
+for file in custom/hidden locks.jsonl; do
+	as_user atlt1 bash -c '"$1" <"$2"' bash "$T/cat" "$MNT/$file" >"$T/read"
+	grep -qF '[hidden]' "$T/read" || fail "$file: $(cat "$T/read")"
+	! grep -qF hunter2 "$T/read" || fail "$file: $(cat "$T/read")"
+done
+rm "$MNT/custom/hidden@root"
+! touch "$MNT/custom/%41" 2>/dev/null || fail 'a bad name was taken'
+as_user atlt1 bash -c '"$1" <"$2"' bash "$T/cat" "$MNT/why" >"$T/read"
+! grep -qF '%41' "$T/read" || fail "$(cat "$T/read")"
 
 # A write by such a program is one of the opener's: no lease without end for him, and no foreign lock given away.
 expect_ok as_user atlt1 touch "$MNT/custom/mine@m"
