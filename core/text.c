@@ -276,24 +276,49 @@ static int lines_take(struct parse *p, const char *text, size_t len)
 	return err;
 }
 
-/* A URL that is pasted into url= often has a token in it. */
-static void url_strip(char *meta, size_t *len)
+/* What is pasted as an address, or into what is said about a lock, often has a token in it. */
+static const struct {
+	const char *key;
+	size_t (*strip)(char *text, size_t len);
+} stripped[] = {
+	{ "url", text_strip_address },
+	{ "reason", text_strip_userinfo },
+	{ "note", text_strip_userinfo },
+};
+
+typedef size_t strip_fn(char *text, size_t len);
+
+static strip_fn *strip_of(const struct meta_line *line)
+{
+	for (size_t i = 0; i < sizeof(stripped) / sizeof(stripped[0]); i++)
+		if (meta_line_is(line, stripped[i].key))
+			return stripped[i].strip;
+	return NULL;
+}
+
+/* Of a text as meta_print() makes it, which gets shorter in place. */
+static void urls_strip(char *meta, size_t *len)
 {
 	const char *at = meta;
 	size_t left = *len;
+	size_t out = 0;
 	struct meta_line line;
 
 	while (meta_next(&at, &left, &line)) {
-		char *value = meta + (line.value - meta);
-		char *end = value + line.value_len;
+		const char *begin = line.key != NULL ? line.key : line.value;
+		size_t head = (size_t)(line.value - begin);
+		size_t n = line.value_len;
+		strip_fn *strip = strip_of(&line);
 
-		if (!meta_line_is(&line, "url"))
-			continue;
-		value += text_strip_scp(value, text_strip_userinfo(value, line.value_len));
-		*len -= (size_t)(end - value);
-		memmove(value, end, left + 2); /* with the newline before the rest and the NUL behind it */
-		return;
+		memmove(meta + out, begin, head + n);
+		if (strip != NULL)
+			n = strip(meta + out + head, n);
+		out += head + n;
+		meta[out++] = '\n';
 	}
+	if (*len > 0)
+		meta[out] = '\0';
+	*len = out;
 }
 
 int text_parse(const char *text, size_t len, struct text_change *out, struct atlock_why *why)
@@ -315,7 +340,7 @@ int text_parse(const char *text, size_t len, struct text_change *out, struct atl
 	if (!err)
 		err = meta_print(&p.own, &out->meta, &out->meta_len, why);
 	if (!err)
-		url_strip(out->meta, &out->meta_len);
+		urls_strip(out->meta, &out->meta_len);
 	free(p.notes);
 	return err;
 }
@@ -328,7 +353,7 @@ int text_parse_plain(const char *text, size_t len, char **out, size_t *out_len, 
 	if (!err)
 		err = meta_print(&p.own, out, out_len, why);
 	if (!err)
-		url_strip(*out, out_len);
+		urls_strip(*out, out_len);
 	free(p.notes);
 	return err;
 }

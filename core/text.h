@@ -53,10 +53,10 @@ unsigned char text_bad_byte(const char *text, size_t len);
 size_t text_strip_userinfo(char *text, size_t len);
 
 /*
- * The same for a text that is one address without a scheme, as "user:password@host:path". A user without a password is no secret
- * there and part of the address: "git@host:path" stays.
+ * The same for a text that is one address, also without a scheme, as "user:password@host:path". A user without a password is no
+ * secret there and part of the address: "git@host:path" stays.
  */
-size_t text_strip_scp(char *text, size_t len);
+size_t text_strip_address(char *text, size_t len);
 
 /*
  * The keys of `old`, with those of `new` in place or at the end. `*out` is malloc'ed. -EDQUOT above ATLOCK_META_KEYS or

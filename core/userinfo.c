@@ -1,53 +1,206 @@
-/* URLs that people paste carry tokens: what stands before the host is never kept. */
+/* URLs that people paste carry tokens: what stands before the host is never kept. In doubt it is a password. */
 #include <string.h>
+#include <strings.h>
 
 #include "text.h"
 
-static const char mark[] = "://";
-
-size_t text_strip_userinfo(char *text, size_t len)
+/* How many bytes one of these characters takes here, as itself or as %XX; 0 if there is another. */
+static size_t here(const char *text, size_t len, const char *chars)
 {
+	static const char digits[] = "0123456789ABCDEF";
+
+	if (len == 0 || text[0] == '\0')
+		return 0;
+	if (strchr(chars, text[0]) != NULL)
+		return 1;
+	for (; len >= 3 && text[0] == '%' && *chars != '\0'; chars++)
+		if (strncasecmp(text + 1, (char[]){ digits[*chars >> 4 & 15], digits[*chars & 15], '\0' }, 2) == 0)
+			return 3;
+	return 0;
+}
+
+static const char slash[] = "/\\";
+
+/*
+ * Past the slashes that an authority follows: two or more, or any after a colon or, with `more`, at once. `len` if there are none.
+ */
+static size_t authority_next(const char *text, size_t from, size_t len, bool more)
+{
+	for (size_t i = from; i < len;) {
+		size_t n = i;
+		size_t count = 0;
+		size_t one;
+
+		while ((one = here(text + n, len - n, slash)) > 0) {
+			n += one;
+			count++;
+		}
+		if (count > 1 || (count == 1 && (i == from ? more : text[i - 1] == ':')))
+			return n;
+		i = n > i ? n : i + 1;
+	}
+	return len;
+}
+
+/* Past the last '@' before `end`; 0 if there is none. */
+static size_t past_at(const char *text, size_t end)
+{
+	size_t past = 0;
+	size_t n;
+
+	for (size_t i = 0; i<end; i += n> 0 ? n : 1) {
+		n = here(text + i, end - i, "@");
+		if (n > 0)
+			past = i + n;
+	}
+	return past;
+}
+
+/* A host, and a port after a colon. A word and a number may as well be a user and how his password begins. */
+static bool is_host_and_port(const char *text, size_t len)
+{
+	size_t host = 0;
+	size_t colon;
+
+	if (len > 0 && text[0] == '[')
+		return true;
+	while (host < len && here(text + host, len - host, ":") == 0)
+		host++;
+	if (host == len)
+		return true;
+	if (memchr(text, '.', host) == NULL && !(host == 9 && strncasecmp(text, "localhost", 9) == 0))
+		return false;
+	colon = here(text + host, len - host, ":");
+	for (size_t i = host + colon; i < len; i++)
+		if (text[i] < '0' || text[i] > '9')
+			return false;
+	return true;
+}
+
+/* A word of a text, or all of it, and where its last '@' ends: found once, or many slashes would cost their square. */
+struct word {
+	size_t end;
+	size_t past_at;
+};
+
+static struct word word_at(const char *text, size_t from, size_t len, bool one)
+{
+	struct word word = { .end = from };
+	size_t past;
+
+	while (word.end < len &&
+	       (one || ((unsigned char)text[word.end] > ' ' && strchr("\"'<>", text[word.end]) == NULL)))
+		word.end++;
+	past = past_at(text + from, word.end - from);
+	word.past_at = past > 0 ? from + past : 0;
+	return word;
+}
+
+/* Where what is to be kept of an authority begins. A password with a '/' in it looks like a host and a path. */
+static size_t authority_keep(const char *text, size_t from, const struct word *word)
+{
+	size_t end = from;
+	size_t keep;
+
+	while (end < word->end && here(text + end, word->end - end, "/\\?#") == 0)
+		end++;
+	keep = from + past_at(text + from, end - from);
+	if (word->past_at > keep && !is_host_and_port(text + keep, end - keep))
+		keep = word->past_at;
+	return keep;
+}
+
+static size_t strip_once(char *text, size_t len, bool one)
+{
+	struct word word = { .end = 0 };
 	size_t in = 0;
 	size_t out = 0;
+	bool more = false;
 
 	while (in < len) {
-		const char *found = memmem(text + in, len - in, mark, strlen(mark));
-		size_t begin = found ? (size_t)(found - text) + strlen(mark) : len;
-		size_t end = begin;
-		size_t skip = begin;
+		size_t begin = authority_next(text, in, len, more);
 
+		if (begin >= word.end)
+			word = word_at(text, begin, len, one);
 		memmove(text + out, text + in, begin - in);
 		out += begin - in;
-		/* The last '@' of the authority ends the user: a password may have one, too. */
-		for (; end < len && (unsigned char)text[end] > ' ' && !strchr("/?#\"'<>", text[end]); end++)
-			if (text[end] == '@')
-				skip = end + 1;
-		in = skip;
+		in = authority_keep(text, begin, &word);
+		more = true;
 	}
 	return out;
 }
 
-/* Whether what stands here is a host and goes on as a path does: "host:path", "host/path". */
-static bool is_host(const char *text, size_t len)
+/* What is left may read as another URL. */
+static size_t strip(char *text, size_t len, bool one)
+{
+	size_t left;
+
+	while ((left = strip_once(text, len, one)) < len)
+		len = left;
+	return len;
+}
+
+size_t text_strip_userinfo(char *text, size_t len)
+{
+	return strip(text, len, false);
+}
+
+/* Whether what stands here is a host and goes on as a path does: "host:path", "host/path"; or ends if `last`. */
+static bool is_host(const char *text, size_t len, bool last)
 {
 	size_t n = 0;
 
 	while (n < len && !strchr(":/@", text[n]))
 		n++;
-	return n > 0 && n < len && text[n] != '@';
+	return n > 0 && (n == len ? last : text[n] != '@');
 }
 
-size_t text_strip_scp(char *text, size_t len)
+/* How much of "user:password@host:path" stands before the host. */
+static size_t scp_skip(const char *text, size_t len)
 {
-	const char *slash = memchr(text, '/', len);
-	size_t end = slash ? (size_t)(slash - text) : len;
+	bool password = false; /* there was a colon */
+	bool user = false;     /* there was an '@' before any: what comes after the colon may be a path */
+	bool path = false;
 	size_t skip = 0;
+	size_t n;
 
-	if (memmem(text, len, mark, strlen(mark)))
+	if (len >= 7 && strncasecmp(text, "mailto:", 7) == 0)
+		return 0;
+	for (size_t i = 0; i<len; i += n> 0 ? n : 1) {
+		n = here(text + i, len - i, ":@");
+		path = path || here(text + i, len - i, slash) > 0;
+		if (n == 0)
+			continue;
+		if (here(text + i, len - i, ":") > 0)
+			password = true;
+		else if (password && is_host(text + i + n, len - i - n, !path && !user))
+			skip = i + n;
+		else
+			user = user || !password;
+	}
+	return skip;
+}
+
+static size_t strip_scp(char *text, size_t len)
+{
+	size_t skip;
+
+	if (authority_next(text, 0, len, false) < len)
 		return len;
-	for (size_t i = 0; i < end; i++)
-		if (text[i] == '@' && memchr(text, ':', i) && is_host(text + i + 1, len - i - 1))
-			skip = i + 1;
-	memmove(text, text + skip, len - skip);
-	return len - skip;
+	while ((skip = scp_skip(text, len)) > 0) {
+		len -= skip;
+		memmove(text, text + skip, len);
+	}
+	return len;
+}
+
+size_t text_strip_address(char *text, size_t len)
+{
+	size_t left = len;
+
+	do {
+		len = left;
+		left = strip_scp(text, strip(text, len, true));
+	} while (left < len);
+	return len;
 }

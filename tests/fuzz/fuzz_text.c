@@ -39,6 +39,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	copy = fuzz_text(data, size);
 	len = text_strip_userinfo(copy, size);
 	MUST(len <= size && text_strip_userinfo(copy, len) == len);
+	size = len;
+	len = text_strip_address(copy, size);
+	MUST(len <= size && text_strip_address(copy, len) == len);
 	free(copy);
 	return 0;
 }

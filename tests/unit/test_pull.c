@@ -321,6 +321,26 @@ static void userinfo_is_taken_out_of_urls(void **state)
 		{ "\"https://t@h\",\"@\"", "\"https://h\",\"@\"" },
 		{ "://", "://" },
 		{ "://@", "://" },
+		{ "https:/u:PW@h", "https:/h" },
+		{ "//u:PW@h", "//h" },
+		{ "https:///u:PW@h/x", "https:///h/x" },
+		{ "https://u:P/W@h/x", "https://h/x" },
+		{ "https://u:1/W@h/x", "https://h/x" },
+		{ "https://u:P#W@h", "https://h" },
+		{ "https://u:P?W@h", "https://h" },
+		{ "https://u@x:P/W@h/y", "https://h/y" },
+		{ "https:\\\\u:PW@h", "https:\\\\h" },
+		{ "https://u:P\\W@h", "https://h" },
+		{ "https:%2F%2fu:PW@h", "https:%2F%2fh" },
+		{ "next=https%3A%2F%2Fu%3APW%40h", "next=https%3A%2F%2Fh" },
+		{ "https://u:PW%40h/x", "https://h/x" },
+		{ "https://u%3APW@h", "https://h" },
+		{ "see https://u:P/W@h, a@b", "see https://h, a@b" },
+		{ "https://h.example:8443/p@v1", "https://h.example:8443/p@v1" },
+		{ "http://localhost:80/p@v1", "http://localhost:80/p@v1" },
+		{ "http://[::1]:80/p@v1", "http://[::1]:80/p@v1" },
+		{ "https://h/%40scope/p", "https://h/%40scope/p" },
+		{ "a/b@c:d", "a/b@c:d" },
 		{ "", "" },
 	};
 	char text[64];
@@ -333,7 +353,7 @@ static void userinfo_is_taken_out_of_urls(void **state)
 	}
 }
 
-static void password_is_taken_out_of_an_address_without_scheme(void **state)
+static void password_is_taken_out_of_an_address(void **state)
 {
 	static const struct {
 		const char *text;
@@ -346,11 +366,22 @@ static void password_is_taken_out_of_an_address_without_scheme(void **state)
 		{ "u:to:ken@h:p", "h:p" },
 		{ ":TOKEN@h:p", "h:p" },
 		{ "u:@h:p", "h:p" },
-		{ "u:TOKEN@h:path@v2", "h:path@v2" },
+		{ "u:TOKEN@h:path@v2", "v2" },
+		{ "u:TOKEN@h", "h" },
+		{ "ssh:u:TOKEN@h", "h" },
+		{ "https:u:TOKEN@h/x", "h/x" },
+		{ "u:TO/KEN@h:path", "h:path" },
+		{ "u%3ATOKEN@h:path", "h:path" },
+		{ "u:TOKEN%40h:path", "h:path" },
+		{ "bob@example.org:TOKEN@h:path", "h:path" },
+		{ "https:/u:TOKEN@h", "https:/h" },
+		{ "https://u:TO KEN@h/x", "https://h/x" },
+		{ "https://u:TO\"K@h/x", "https://h/x" },
+		{ "https://a:b@h https://c:d@i", "https://i" },
 		{ "git@h:a/b", "git@h:a/b" },
 		{ "git@h:22/a:b@c", "git@h:22/a:b@c" },
 		{ "git@h:x@y", "git@h:x@y" },
-		{ "h:a/b:c@d:e", "h:a/b:c@d:e" },
+		{ "h:a/b:c@d:e", "d:e" },
 		{ "h:path", "h:path" },
 		{ "mailto:bob@example.org", "mailto:bob@example.org" },
 		{ "https://h/a:b@c:d", "https://h/a:b@c:d" },
@@ -363,7 +394,7 @@ static void password_is_taken_out_of_an_address_without_scheme(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		(void)strlcpy(text, cases[i].text, sizeof(text));
-		text[text_strip_scp(text, strlen(text))] = '\0';
+		text[text_strip_address(text, strlen(text))] = '\0';
 		assert_string_equal(text, cases[i].left);
 	}
 }
@@ -597,7 +628,7 @@ int main(void)
 		cmocka_unit_test(statuses_have_words),
 		cmocka_unit_test(a_long_host_leaves_less_room_for_projects),
 		cmocka_unit_test(userinfo_is_taken_out_of_urls),
-		cmocka_unit_test(password_is_taken_out_of_an_address_without_scheme),
+		cmocka_unit_test(password_is_taken_out_of_an_address),
 		STAGED(table_names_each_project_once),
 		STAGED(results_of_the_same_commit_are_merged),
 		STAGED(another_commit_forgets_what_is_not_about_it),

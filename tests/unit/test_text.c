@@ -111,13 +111,16 @@ static void own_keys_are_kept_in_order(void **state)
 	assert_meta("b=2\na=1", "b=2\na=1\n");
 	assert_meta("reason=freeze until monday\npull=123\nurl=https://host/a?b=c\n",
 		    "reason=freeze until monday\npull=123\nurl=https://host/a?b=c\n");
-	/* A password in an address is not kept there; what other keys mean is the user's affair. */
+	/* A password in an address, reason or note is not kept; what other keys mean is the user's affair. */
 	assert_meta("a=1\nurl=https://bot:t@ken@host/x?y=@z\nb=2\n", "a=1\nurl=https://host/x?y=@z\nb=2\n");
 	assert_meta("url=https://bot:token@host\n", "url=https://host\n");
 	assert_meta("url=bot@host\n", "url=bot@host\n");
 	assert_meta("a=1\nurl=bot:token@host:acme/infra.git\nb=2\n", "a=1\nurl=host:acme/infra.git\nb=2\n");
 	assert_meta("url=git@host:acme/infra.git\nx=u:p@h:p\n", "url=git@host:acme/infra.git\nx=u:p@h:p\n");
 	assert_meta("dsn=db://u:p@host\nurl=\n", "dsn=db://u:p@host\nurl=\n");
+	assert_meta("url=https:/u:PW@h\nreason=for https://u:P/W@h/x\nzz=1\n",
+		    "url=https:/h\nreason=for https://h/x\nzz=1\n");
+	assert_meta("see //u:PW@h\nreason=ask bob@corp:now\n", "note=see //h\nreason=ask bob@corp:now\n");
 	assert_meta("a=1\n\nb=2\na=3\n", "a=3\nb=2\n");
 	assert_meta("empty=\n", "empty=\n");
 	assert_meta("_x.Y-9=tab\there, 100 %\n", "_x.Y-9=tab\there, 100 %\n");
