@@ -651,6 +651,18 @@ int atlock_wait(struct atlock *al, const struct atlock_request *req, atlock_done
  */
 int atlock_wait_cancel(struct atlock *al, uint64_t wait);
 
+/* The process of thread `tid` and its ancestors, the nearest first: at most `cap`, and how many. 0 if that cannot be seen. */
+size_t atlock_lineage(pid_t tid, pid_t *out, size_t cap);
+
+/*
+ * Says who made a parked wait: thread `tid`, of this uid and gid, whose process has `files` open, `n` holders that are open files
+ * (atlock_who_flock()). Locks of the process, its session, those files and an `atlock run` that started it cannot end before the
+ * call returns, so they count as waiting with it. A circle that this closes is resolved at once, by ending this wait or another.
+ * 0, or a negative errno if that could not be done; the wait goes on then. Does nothing for a wait that has ended.
+ */
+int atlock_wait_behind(struct atlock *al, uint64_t wait, pid_t tid, uid_t uid, gid_t gid,
+		       const struct atlock_caller *files, size_t n);
+
 /*
  * Joins the queue and returns: 0 with a ticket that outlives the caller; 1 if the caller's holder has one already; 2 if
  * the lock was free and is the caller's now (`grant`), or was the caller's already: see atlock_wait().

@@ -198,7 +198,7 @@ static int transfer_in_txn(struct op *op)
 	if (rc == 0)
 		rc = change_end(op, change, ATLOCK_EVENT_TRANSFERRED);
 	if (rc == 0)
-		rc = deadlock_refuse(op, change->lock, change->new.owner, change->new.who);
+		rc = deadlock_refuse(op, change->lock, &change->new);
 	return rc;
 }
 
@@ -244,7 +244,7 @@ static int write_holder(struct op *op, struct change *change)
 	if (rc == 0)
 		rc = change_end(op, change, ATLOCK_EVENT_TRANSFERRED);
 	if (rc == 0)
-		rc = deadlock_refuse(op, change->lock, change->new.owner, change->new.who);
+		rc = deadlock_refuse(op, change->lock, &change->new);
 	return rc;
 }
 

@@ -4,234 +4,34 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "behind.h"
 #include "dir.h"
 #include "grant.h"
 #include "holder.h"
+#include "name.h"
 #include "why.h"
 
-/* A holder. The same pull request number in two repositories is two holders. */
-struct node {
-	struct slice owner;
-	struct slice who;
-	struct slice repo;
-};
+#define LINKS_SHOWN 4 /* of a longer circle the rest is counted */
+#define LINK_MAX 240
+#define ADVICE ": release what you hold, then try again"
 
-/* A node on the way from the start, and the edge by which the way leaves it. */
-struct frame {
-	struct node node;
-	uint64_t number;   /* last wait looked at */
-	struct slice lock; /* what it waits for on this way */
-};
-
-/* What is known of a node, by its hash. */
-struct mark {
-	uint64_t hash; /* 0: free slot */
-	size_t place;  /* 1 + index on the stack; 0: finished */
-};
-
-struct graph {
-	struct op *op;
-	struct frame *stack;
-	size_t depth, stack_cap;
-	struct mark *marks;
-	size_t mark_count, mark_cap; /* capacity is a power of two */
-};
-
-static struct node node_of(struct slice lock, struct slice owner, struct slice who)
+static bool is_off(const struct op *op)
 {
-	struct node node = { owner, who, { NULL, 0 } };
-	const char *key = lock.data;
-	const char *end;
-
-	if (who.len < 3 || memcmp(who.data, "pr:", 3) != 0 || lock.len == 0 || key[0] != 'r')
-		return node;
-	end = memmem(key, lock.len, "/-/", 3);
-	node.repo = (struct slice){ key, end != NULL ? (size_t)(end - key) : lock.len };
-	return node;
+	return op->options->deadlock_policy == ATLOCK_DEADLOCK_OFF;
 }
 
-static uint64_t hash_bytes(uint64_t hash, struct slice bytes)
-{
-	const unsigned char *at = bytes.data;
-	size_t i;
+/* --- The victim --- */
 
-	for (i = 0; i < bytes.len; i++)
-		hash = (hash ^ at[i]) * UINT64_C(1099511628211);
-	return hash * UINT64_C(1099511628211);
-}
-
-static uint64_t node_hash(const struct node *node)
-{
-	uint64_t hash = hash_bytes(UINT64_C(14695981039346656037), node->owner);
-
-	hash = hash_bytes(hash_bytes(hash, node->who), node->repo);
-	return hash != 0 ? hash : 1;
-}
-
-static struct mark *mark_slot(struct mark *marks, size_t cap, uint64_t hash)
-{
-	size_t i = (size_t)hash & (cap - 1);
-
-	while (marks[i].hash != 0 && marks[i].hash != hash)
-		i = (i + 1) & (cap - 1);
-	return &marks[i];
-}
-
-/* The node's mark, or a free slot to make it in; NULL without memory. */
-static struct mark *graph_mark(struct graph *graph, uint64_t hash)
-{
-	struct mark *marks;
-	size_t cap;
-	size_t i;
-
-	if (2 * graph->mark_count >= graph->mark_cap) {
-		cap = graph->mark_cap != 0 ? 2 * graph->mark_cap : 64;
-		marks = calloc(cap, sizeof(*marks));
-		if (marks == NULL)
-			return NULL;
-		for (i = 0; i < graph->mark_cap; i++)
-			if (graph->marks[i].hash != 0)
-				*mark_slot(marks, cap, graph->marks[i].hash) = graph->marks[i];
-		free(graph->marks);
-		graph->marks = marks;
-		graph->mark_cap = cap;
-	}
-	return mark_slot(graph->marks, graph->mark_cap, hash);
-}
-
-static int graph_push(struct graph *graph, const struct node *node, struct mark *mark)
-{
-	struct frame *stack;
-
-	if (graph->depth == graph->stack_cap) {
-		size_t cap = graph->stack_cap != 0 ? 2 * graph->stack_cap : 32;
-
-		stack = reallocarray(graph->stack, cap, sizeof(*stack));
-		if (stack == NULL)
-			return -ENOMEM;
-		graph->stack = stack;
-		graph->stack_cap = cap;
-	}
-	graph->stack[graph->depth++] = (struct frame){ .node = *node };
-	graph->mark_count += mark->hash == 0;
-	*mark = (struct mark){ node_hash(node), graph->depth };
-	return 0;
-}
-
-static void graph_free(struct graph *graph)
-{
-	free(graph->stack);
-	free(graph->marks);
-}
-
-static bool record_holds(const struct op *op, const struct record_lock *record)
-{
-	return record->state != RECORD_DELAYED && table_lock_due(record) >= op->now;
-}
-
-/* The next wait of a holder that is not past its deadline, as table_wait_next(). */
-static int wait_next(struct op *op, const struct node *node, uint64_t *number, uint8_t *rank, struct slice *lock)
-{
-	struct ticket ticket;
-	int rc;
-
-	while ((rc = table_wait_next(op, node->owner, node->who, *number, number, rank, lock)) == 0) {
-		rc = table_ticket_get(op, *lock, *rank, *number, &ticket);
-		if (rc != 0)
-			return rc < 0 ? rc : op_corrupt(op, *lock, -EBADMSG);
-		if (ticket.record.deadline >= op->now)
-			return 0;
-	}
-	return rc;
-}
-
-/* Follows the next edge of the top frame: 0 and the node it leads to, 1 if there is none left. */
-static int graph_edge(struct graph *graph, struct node *to)
-{
-	struct frame *top = &graph->stack[graph->depth - 1];
-	struct record_lock record;
-	struct slice lock;
-	uint8_t rank;
-	int rc;
-
-	while ((rc = wait_next(graph->op, &top->node, &top->number, &rank, &lock)) == 0) {
-		if (!slice_equal(node_of(lock, top->node.owner, top->node.who).repo, top->node.repo))
-			continue;
-		rc = table_lock_get(graph->op, lock, &record);
-		if (rc < 0)
-			return rc;
-		if (rc == 1 || !record_holds(graph->op, &record))
-			continue;
-		top->lock = lock;
-		*to = node_of(lock, record.owner, record.who);
-		return 0;
-	}
-	return rc;
-}
-
-/*
- * Looks for a cycle: 1 and the index of its first frame, the last one being the top; 0 if there is none. With `any` false
- * only a cycle through `start` counts. Nodes marked finished before are not entered again.
- */
-static int graph_search(struct graph *graph, const struct node *start, bool any, size_t *first)
-{
-	struct mark *mark = graph_mark(graph, node_hash(start));
-	struct node to = { .owner = { NULL, 0 } };
-	int rc;
-
-	if (mark == NULL)
-		return -ENOMEM;
-	if (mark->hash != 0)
-		return 0;
-	rc = graph_push(graph, start, mark);
-	while (rc == 0 && graph->depth > 0) {
-		rc = graph_edge(graph, &to);
-		if (rc < 0)
-			return rc;
-		mark = graph_mark(graph, node_hash(rc == 1 ? &graph->stack[graph->depth - 1].node : &to));
-		if (mark == NULL)
-			return -ENOMEM;
-		if (rc == 1) {
-			mark->place = 0;
-			graph->depth--;
-			rc = 0;
-		} else if (mark->hash == 0) {
-			rc = graph_push(graph, &to, mark);
-		} else if (mark->place == 1 || (any && mark->place > 0)) {
-			*first = mark->place - 1;
-			return 1;
-		}
-	}
-	return rc;
-}
-
-/* The newest request behind an edge. */
-static int edge_newest(struct op *op, const struct frame *frame, uint64_t *newest, uint8_t *rank)
-{
-	uint64_t number = 0;
-	struct slice lock;
-	uint8_t at;
-	int rc;
-
-	*newest = 0;
-	*rank = 0;
-	while ((rc = wait_next(op, &frame->node, &number, &at, &lock)) == 0) {
-		if (slice_equal(lock, frame->lock)) {
-			*newest = number;
-			*rank = at;
-		}
-	}
-	return rc < 0 ? rc : 0;
-}
-
-/* Picks the edge of the cycle that is to go. */
-static int cycle_victim(struct graph *graph, size_t first, size_t *victim)
+/* Picks the step of the circle whose wait is to go. */
+static int circle_victim(struct waitfor *graph, size_t first, size_t *victim)
 {
 	int64_t policy = graph->op->options->deadlock_policy;
 	uint64_t best = 0;
 	uint8_t best_rank = 0;
 	size_t i;
 
+	if (first >= graph->depth)
+		return -EINVAL;
 	*victim = first + (size_t)(graph->op->random % (graph->depth - first));
 	if (policy == ATLOCK_DEADLOCK_RANDOM)
 		return 0;
@@ -239,7 +39,7 @@ static int cycle_victim(struct graph *graph, size_t first, size_t *victim)
 		uint64_t newest;
 		uint8_t rank;
 		bool better;
-		int rc = edge_newest(graph->op, &graph->stack[i], &newest, &rank);
+		int rc = waitfor_newest(graph->op, &graph->steps[i], &newest, &rank);
 
 		if (rc < 0)
 			return rc;
@@ -255,74 +55,180 @@ static int cycle_victim(struct graph *graph, size_t first, size_t *victim)
 	return 0;
 }
 
-/* Finds one cycle from `start` and resolves it: 1, or 0 if there is none. */
-static int resolve_one(struct op *op, const struct node *start, bool any)
+/* --- The circle in words --- */
+
+/* The victim knows what it waits for and holds. Of what others do in directories of custom/ it need not know. */
+static bool link_is_shown(const struct step *step, const struct actor *holder, const struct actor *victim)
 {
-	struct graph graph = { .op = op };
-	size_t victim = 0;
-	size_t first = 0;
-	int rc;
+	struct atlock_name name;
+	uint64_t dir;
 
-	rc = graph_search(&graph, start, any, &first);
-	if (rc == 1)
-		rc = cycle_victim(&graph, first, &victim) < 0 ? -EIO : 1;
-	if (rc == 1) {
-		const struct frame *frame = &graph.stack[victim];
+	name_from_key(&name, step->lock);
+	return !atlock_name_dir(&name, &dir) || dir == 0 || slice_equal(step->actor.owner, victim->owner) ||
+	       slice_equal(holder->owner, victim->owner);
+}
 
-		rc = grant_drop_tickets(op, frame->lock, frame->node.owner, frame->node.who, -EDEADLK, ATLOCK_DEADLOCK,
-					NULL, NULL);
-		if (rc > 0)
-			rc = 1;
+static void link_print(struct op *op, const struct step *step, const struct actor *holder, const struct actor *victim,
+		       char out[LINK_MAX])
+{
+	const struct actor *actor = &step->actor;
+	char path[ATLOCK_PATH_MAX];
+
+	if (!link_is_shown(step, holder, victim) || dir_path(op, step->lock, path, sizeof(path)) < 0)
+		(void)snprintf(path, sizeof(path), "a lock in custom/");
+	(void)snprintf(out, LINK_MAX, "%.*s@%.*s waits for %.100s, held by %.*s@%.*s", (int)actor->owner.len,
+		       (const char *)actor->owner.data, (int)actor->who.len, (const char *)actor->who.data, path,
+		       (int)holder->owner.len, (const char *)holder->owner.data, (int)holder->who.len,
+		       (const char *)holder->who.data);
+}
+
+/* Link by link, beginning with the victim's own. */
+static void circle_print(struct waitfor *graph, size_t first, size_t victim, char *out, size_t len)
+{
+	size_t count = graph->depth - first;
+	const struct step *steps = graph->steps + first;
+	char text[LINK_MAX];
+	size_t at = 0;
+	size_t i;
+
+	(void)snprintf(out, len, "a deadlock: ");
+	for (i = 0; i < count && i < LINKS_SHOWN; i++) {
+		size_t place = (victim - first + i) % count;
+
+		at = strlen(out);
+		link_print(graph->op, &steps[place], &steps[(place + 1) % count].actor, &graph->steps[victim].waiter,
+			   text);
+		if (at + strlen(text) + sizeof(ADVICE) + 24 > len)
+			break;
+		(void)snprintf(out + at, len - at, "%s%s", i > 0 ? "; " : "", text);
 	}
-	graph_free(&graph);
-	return rc;
+	at = strlen(out);
+	if (i < count)
+		(void)snprintf(out + at, len - at, "; and %zu more", count - i);
+	at = strlen(out);
+	(void)snprintf(out + at, len - at, ADVICE);
 }
 
-/* Whether a holder can be in a cycle at all: it has something and waits for something. */
-static int may_be_in_cycle(struct op *op, struct slice owner, struct slice who)
-{
-	struct slice other;
-	uint64_t number;
-	uint8_t rank;
-	int rc;
+/* --- Resolving --- */
 
-	if (op->options->deadlock_policy == ATLOCK_DEADLOCK_OFF)
-		return 0;
-	rc = table_held_next(op, owner, who, 0, &number, &other);
-	if (rc == 0)
-		rc = table_wait_next(op, owner, who, 0, &number, &rank, &other);
-	return rc < 0 ? rc : rc == 0;
+/* Ends the wait that has to go. 1, or 2 if that is the one of the first step of all. */
+static int circle_resolve(struct waitfor *graph, size_t first)
+{
+	char text[sizeof(((struct atlock_why *)NULL)->text)];
+	struct op *op = graph->op;
+	const struct step *step;
+	size_t victim = 0;
+	int rc = circle_victim(graph, first, &victim);
+
+	if (rc < 0)
+		return rc;
+	step = &graph->steps[victim];
+	circle_print(graph, first, victim, text, sizeof(text));
+	op_circle(op, text);
+	rc = grant_drop_tickets(op, step->lock, step->waiter.owner, step->waiter.who, -EDEADLK, ATLOCK_DEADLOCK, NULL,
+				NULL);
+	return rc < 0 ? rc : victim == 0 ? 2 : 1;
 }
 
-int deadlock_check_wait(struct op *op, struct slice lock, const struct record_lock *record, struct slice owner,
-			struct slice who)
+/* Whether a holder can be in a circle at all: it has something and waits for something. */
+static int may_be_in_circle(struct op *op, const struct actor *actor)
 {
-	struct slice other;
-	uint64_t number;
-	uint8_t rank;
+	struct slice lock;
+	uint64_t token;
 	int rc;
 
-	if (op->options->deadlock_policy == ATLOCK_DEADLOCK_OFF)
+	if (is_off(op))
 		return 0;
-	rc = table_wait_next(op, record->owner, record->who, 0, &number, &rank, &other);
+	rc = table_held_next(op, actor->owner, actor->who, 0, &token, &lock);
 	if (rc != 0)
 		return rc < 0 ? rc : 0;
-	return deadlock_check(op, lock, owner, who);
+	return actor_waits(op, actor);
 }
 
-int deadlock_check(struct op *op, struct slice lock, struct slice owner, struct slice who)
+/* Of those behind a call, the ones that hold something: nobody waits for the others. */
+static int holders_only(struct op *op, const struct actor *behind, size_t n, struct actor out[BEHIND_MAX])
 {
-	struct node start = node_of(lock, owner, who);
-	int rc = may_be_in_cycle(op, owner, who);
+	struct slice lock;
+	uint64_t token;
+	int count = 0;
 
+	for (size_t i = 0; i < n && i < BEHIND_MAX; i++) {
+		int rc = table_held_next(op, behind[i].owner, behind[i].who, 0, &token, &lock);
+
+		if (rc < 0)
+			return rc;
+		if (rc == 0)
+			out[count++] = behind[i];
+	}
+	return count;
+}
+
+/* A search for a circle through a wait that has just begun: 1 and the circle, or 0. */
+static int search_wait(struct waitfor *graph, struct slice lock, const struct record_lock *record,
+		       const struct actor *waiter, const struct actor *behind, size_t n)
+{
+	struct actor holder = actor_of_lock(lock, record);
+	struct actor ends[BEHIND_MAX];
+	struct op *op = graph->op;
+	int count;
+	int rc;
+
+	if (is_off(op) || !waitfor_holds(op, record))
+		return 0;
+	rc = actor_waits(op, &holder);
 	if (rc != 1)
 		return rc;
-	while ((rc = resolve_one(op, &start, false)) == 1)
-		;
+	count = holders_only(op, behind, n, ends);
+	if (count < 0)
+		return count;
+	rc = count > 0 ? 1 : may_be_in_circle(op, waiter);
+	return rc == 1 ? waitfor_new(graph, lock, record, waiter, ends, (size_t)count) : rc;
+}
+
+int deadlock_look(struct op *op, struct slice lock, const struct record_lock *record, const struct actor *waiter,
+		  const struct actor *behind, size_t n)
+{
+	struct waitfor graph = { .op = op };
+	int rc = search_wait(&graph, lock, record, waiter, behind, n);
+
+	waitfor_free(&graph);
 	return rc;
 }
 
-static int refuse_cycle(struct op *op, struct slice lock, const struct frame *first)
+int deadlock_check_wait(struct op *op, struct slice lock, const struct record_lock *record, const struct actor *waiter,
+			const struct actor *behind, size_t n)
+{
+	int rc;
+
+	do {
+		struct waitfor graph = { .op = op };
+
+		rc = search_wait(&graph, lock, record, waiter, behind, n);
+		if (rc == 1)
+			rc = circle_resolve(&graph, 0);
+		waitfor_free(&graph);
+	} while (rc == 1);
+	return rc == 2 ? 1 : rc;
+}
+
+int deadlock_check(struct op *op, struct slice lock, const struct record_lock *record)
+{
+	struct actor start = actor_of_lock(lock, record);
+	size_t first;
+	int rc = may_be_in_circle(op, &start);
+
+	while (rc > 0) {
+		struct waitfor graph = { .op = op };
+
+		rc = waitfor_from(&graph, &start, false, &first);
+		if (rc == 1)
+			rc = circle_resolve(&graph, first);
+		waitfor_free(&graph);
+	}
+	return rc;
+}
+
+static int refuse_circle(struct op *op, struct slice lock, const struct step *first)
 {
 	char given[ATLOCK_PATH_MAX];
 	char waited[ATLOCK_PATH_MAX];
@@ -335,23 +241,43 @@ static int refuse_cycle(struct op *op, struct slice lock, const struct frame *fi
 		op->why, -EDEADLK, ATLOCK_DEADLOCK,
 		"%.*s@%.*s waits for %.150s and would keep its holder waiting for %.150s: release this lock instead, or "
 		"let them leave that queue first",
-		(int)first->node.owner.len, (const char *)first->node.owner.data, (int)first->node.who.len,
-		(const char *)first->node.who.data, waited, given);
+		(int)first->actor.owner.len, (const char *)first->actor.owner.data, (int)first->actor.who.len,
+		(const char *)first->actor.who.data, waited, given);
 }
 
-int deadlock_refuse(struct op *op, struct slice lock, struct slice owner, struct slice who)
+int deadlock_refuse(struct op *op, struct slice lock, const struct record_lock *record)
 {
-	struct node start = node_of(lock, owner, who);
-	struct graph graph = { .op = op };
+	struct actor start = actor_of_lock(lock, record);
+	struct waitfor graph = { .op = op };
 	size_t first = 0;
-	int rc = may_be_in_cycle(op, owner, who);
+	int rc = may_be_in_circle(op, &start);
 
 	if (rc == 1)
-		rc = graph_search(&graph, &start, false, &first);
+		rc = waitfor_from(&graph, &start, false, &first);
 	if (rc == 1)
-		rc = refuse_cycle(op, lock, &graph.stack[first]);
-	graph_free(&graph);
+		rc = refuse_circle(op, lock, &graph.steps[first]);
+	waitfor_free(&graph);
 	return rc;
+}
+
+/* --- The periodic pass --- */
+
+/* The waiter behind an entry of the table of waits: 0, or 1 if its ticket is damaged, which is left to who needs it. */
+static int start_of(struct op *op, struct slice key, struct slice value, struct actor *out)
+{
+	const unsigned char *place = value.data;
+	struct ticket ticket;
+	struct slice lock;
+	int rc;
+
+	if (key.len < 11 || value.len < 2)
+		return op_corrupt(op, key, -EBADMSG);
+	lock = (struct slice){ place + 1, value.len - 1 };
+	rc = table_ticket_get(op, lock, place[0], record_number((const unsigned char *)key.data + key.len - 8),
+			      &ticket);
+	if (rc == 0)
+		*out = actor_of_ticket(lock, &ticket.record);
+	return rc == 1 ? op_corrupt(op, key, -EBADMSG) : rc;
 }
 
 /* Every waiting holder is a start; a victim's way is searched again until it is clean. */
@@ -359,41 +285,30 @@ static int run_in_txn(struct op *op)
 {
 	struct record_key from = record_key_of(TABLE_WAITS, (struct slice){ NULL, 0 });
 	struct slice prefix = { from.data, 1 };
-	struct graph graph = { .op = op };
-	int victims = 0;
-	struct slice key = { NULL, 0 };
+	struct waitfor graph = { .op = op };
 	struct slice value = { NULL, 0 };
+	struct slice key = { NULL, 0 };
+	struct actor start;
+	size_t first = 0;
+	int victims = 0;
 	int rc;
 
 	while ((rc = store_next(op->txn, record_key_slice(&from), prefix, &key, &value)) == 0) {
-		const char *owner = (const char *)key.data + 1;
-		const char *who = memchr(owner, 0, key.len - 1);
-		struct node start;
-		size_t first;
-
-		if (who == NULL || key.len < 11 || value.len < 2) {
-			rc = op_corrupt(op, key, -EBADMSG);
-			break;
-		}
-		who++;
-		start = node_of((struct slice){ (const char *)value.data + 1, value.len - 1 },
-				(struct slice){ owner, (size_t)(who - owner - 1) },
-				(struct slice){ who, key.len - 9 - (size_t)(who - (const char *)key.data) });
-		graph.depth = 0;
-		rc = graph_search(&graph, &start, true, &first);
-		if (rc == 1) {
-			rc = resolve_one(op, &start, true);
-			victims += rc == 1;
-			graph_free(&graph);
-			graph = (struct graph){ .op = op };
-			if (rc == 1)
-				continue;
-		}
+		rc = start_of(op, key, value, &start);
+		if (rc == 0)
+			rc = waitfor_from(&graph, &start, true, &first);
+		if (rc == 1)
+			rc = circle_resolve(&graph, first);
 		if (rc < 0)
 			break;
-		from = record_key_after(key);
+		if (rc == 0) {
+			from = record_key_after(key);
+			continue;
+		}
+		victims++;
+		waitfor_free(&graph);
 	}
-	graph_free(&graph);
+	waitfor_free(&graph);
 	return rc < 0 ? rc : victims;
 }
 

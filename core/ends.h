@@ -22,7 +22,8 @@ struct atlock_end {
 			atlock_done_fn *done;
 			void *arg;
 			int64_t began; /* see metrics_now() */
-		} call;                /* park.c's: one that waits */
+			struct behind_call *behind;
+		} call; /* park.c's: one that waits */
 		struct {
 			STAILQ_ENTRY(atlock_end) link;
 			uint64_t token;

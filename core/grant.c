@@ -177,7 +177,7 @@ static int grant_to(struct op *op, struct slice lock, const struct record_lock *
 		rc = event_lock(op, ATLOCK_EVENT_GRANTED, lock, &new);
 	op_mark(op, MARK_WAITED, from->priority, op->now - from->since);
 	if (rc == 0)
-		rc = deadlock_check(op, lock, new.owner, new.who);
+		rc = deadlock_check(op, lock, &new);
 	*record = new;
 	return rc < 0 ? rc : 0;
 }

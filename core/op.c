@@ -79,6 +79,8 @@ void op_init(struct op *op, struct atlock *al, const struct atlock_caller *calle
 	pile_init(&op->changes);
 	pile_init(&op->bound);
 	pile_init(&op->marks);
+	pile_init(&op->texts);
+	op->circle = 0;
 	why_clear(why);
 }
 
@@ -97,6 +99,8 @@ static void op_reset(struct op *op, struct store_txn *txn)
 	op->changes.len = 0;
 	op->bound.len = 0;
 	op->marks.len = 0;
+	op->texts.len = 0;
+	op->circle = 0;
 	why_clear(op->why);
 }
 
@@ -325,6 +329,13 @@ static void op_announce(struct op *op, enum atlock_change what, struct slice key
 	op->al->on_change(op->al->change_arg, what, &name);
 }
 
+static void op_answer(const struct op *op, struct notice notice)
+{
+	if (notice.circle != 0)
+		notice.reason = (const char *)op->texts.data + notice.circle - 1;
+	park_finish(op->al, &notice);
+}
+
 static void op_deliver(struct op *op)
 {
 	const struct notice *notices = (const struct notice *)(const void *)op->notices.data;
@@ -343,7 +354,7 @@ static void op_deliver(struct op *op)
 	if (op->due != ATLOCK_NEVER)
 		background_arm(op->al, op->due);
 	for (i = 0; i < op->notices.len / sizeof(*notices); i++)
-		park_finish(op->al, &notices[i]);
+		op_answer(op, notices[i]);
 	for (at = 0; at < op->changes.len;) {
 		const unsigned char *change = op->changes.data + at;
 		struct slice key = { change + 3, (size_t)change[1] << 8 | change[2] };
@@ -378,6 +389,7 @@ static int op_end(struct op *op, int rc)
 	pile_free(&op->changes);
 	pile_free(&op->bound);
 	pile_free(&op->marks);
+	pile_free(&op->texts);
 	/* One that wrote something nonetheless has an event of its own. */
 	if (op->refusal == 0)
 		refusal_note(op, rc);
@@ -429,10 +441,25 @@ void op_tell(struct op *op, const struct record_ticket *ticket, int err, enum at
 	notice->park = ticket->park;
 	notice->err = err;
 	notice->code = code;
-	notice->uid = ticket->uid;
-	notice->start = ticket->start;
+	notice->circle = err == -EDEADLK ? op->circle : 0;
 	if (granted != NULL)
 		grant_fill(&notice->grant, granted);
+}
+
+void op_circle(struct op *op, const char *text)
+{
+	size_t at = op->texts.len;
+	char *copy = pile_add(op, &op->texts, strlen(text) + 1);
+
+	if (copy == NULL)
+		return;
+	memcpy(copy, text, strlen(text) + 1);
+	op->circle = at + 1;
+}
+
+const char *op_circle_text(const struct op *op)
+{
+	return op->circle != 0 ? (const char *)op->texts.data + op->circle - 1 : NULL;
 }
 
 void op_changed(struct op *op, enum atlock_change what, struct slice lock)

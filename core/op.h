@@ -77,6 +77,8 @@ struct op {
 	struct pile changes; /* what (1), length (2), key */
 	struct pile bound;   /* struct bound: processes to watch from now on */
 	struct pile marks;   /* struct metrics_mark */
+	struct pile texts;   /* circles of waits, each ending with a NUL */
+	size_t circle;       /* 1 + where the newest begins; 0: none */
 };
 
 /* A blocked call to be answered after the commit. */
@@ -85,8 +87,8 @@ struct notice {
 	int err;
 	enum atlock_code code;
 	struct atlock_grant grant;
-	uid_t uid; /* the waiter's, as the next */
-	uint64_t start;
+	size_t circle;      /* of op->texts; see op_circle() */
+	const char *reason; /* the same, as it is told; NULL: what the code says */
 };
 
 struct bound {
@@ -115,6 +117,10 @@ int op_tail(struct op *op);
 /* Gathered for after the commit. */
 void op_tell(struct op *op, const struct record_ticket *ticket, int err, enum atlock_code code,
 	     const struct record_lock *granted);
+
+/* Those who are told of a deadlock from now on are told of this circle, too. The newest; NULL if there is none. */
+void op_circle(struct op *op, const char *text);
+const char *op_circle_text(const struct op *op);
 void op_changed(struct op *op, enum atlock_change what, struct slice lock);
 
 /* If `who` is bound to a process: it is watched after the commit. A record's `pid` is another, the one that called. */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "background.h"
+#include "behind.h"
 #include "ends.h"
 #include "op.h"
 #include "why.h"
@@ -16,6 +17,7 @@ SLIST_HEAD(bucket, atlock_end);
 
 struct park {
 	struct metrics *metrics;
+	struct behind *behind;
 	pthread_mutex_t mutex; /* a leaf: protects everything here */
 	struct bucket *buckets;
 	size_t cap; /* a power of two */
@@ -34,7 +36,8 @@ int park_new(struct park **out, struct metrics *metrics)
 	park->metrics = metrics;
 	park->cap = 64;
 	park->buckets = calloc(park->cap, sizeof(*park->buckets));
-	if (park->buckets == NULL) {
+	if (park->buckets == NULL || behind_new(&park->behind) < 0) {
+		free(park->buckets);
 		free(park);
 		return -ENOMEM;
 	}
@@ -48,6 +51,7 @@ void park_free(struct park *park)
 	if (park == NULL)
 		return;
 	pthread_mutex_destroy(&park->mutex);
+	behind_free(park->behind);
 	free(park->buckets);
 	free(park);
 }
@@ -135,7 +139,34 @@ static struct atlock_end *park_take(struct park *park, uint64_t number)
 		park->leaving -= parked->leaving;
 	}
 	pthread_mutex_unlock(&park->mutex);
+	if (parked != NULL) {
+		behind_remove(park->behind, parked->call.behind);
+		parked->call.behind = NULL;
+	}
 	return parked;
+}
+
+struct behind *park_behind(struct park *park)
+{
+	return park->behind;
+}
+
+int park_stand(struct park *park, uint64_t number, const struct atlock_caller *holders, size_t n)
+{
+	struct behind_call *call = behind_add(park->behind, number, holders, n);
+	struct atlock_end *parked;
+
+	if (call == NULL)
+		return -ENOMEM;
+	pthread_mutex_lock(&park->mutex);
+	parked = park_lookup(park, number);
+	if (parked != NULL && parked->call.behind == NULL) {
+		parked->call.behind = call;
+		call = NULL;
+	}
+	pthread_mutex_unlock(&park->mutex);
+	behind_remove(park->behind, call);
+	return parked == NULL;
 }
 
 int park_remove(struct park *park, uint64_t number)
@@ -164,8 +195,7 @@ static const char *reason_text(enum atlock_code code)
 	switch (code) {
 	case ATLOCK_TIMEOUT:
 		return "the lock did not become free in time: wait again, or longer (timeout=, option queue_timeout)";
-	case ATLOCK_DEADLOCK:
-		return "you waited for each other in a circle and this wait was chosen to end it: release what you hold, then try again";
+	case ATLOCK_DEADLOCK: return "a deadlock was ended by ending this wait: release what you hold, then try again";
 	default: return "the wait was cancelled";
 	}
 }
@@ -187,7 +217,8 @@ void park_finish(struct atlock *al, const struct notice *notice)
 		return;
 	why_clear(&why);
 	if (notice->err < 0)
-		why_set(&why, notice->err, notice->code, "%s", reason_text(notice->code));
+		why_set(&why, notice->err, notice->code, "%s",
+			notice->reason != NULL ? notice->reason : reason_text(notice->code));
 	(void)metrics_count(&al->metrics, METRICS_WAIT, parked->call.began, notice->err, &why);
 	if (!parked->call.done(parked->call.arg, notice->err, notice->err == 0 ? &notice->grant : NULL, &why) &&
 	    notice->err == 0)

@@ -6,10 +6,14 @@
 #define CORE_PARK_H
 
 #include "atlock.h"
+#include "store.h"
 
+struct behind;
 struct metrics;
 struct notice;
+struct op;
 struct park;
+struct ticket;
 
 /* What becomes of each call is counted in `metrics`. */
 int park_new(struct park **out, struct metrics *metrics);
@@ -27,6 +31,13 @@ int park_find(struct park *park, uint64_t number, struct atlock_name *lock, stru
  */
 int park_remove(struct park *park, uint64_t number);
 int park_cancel(struct park *park, uint64_t number);
+
+/* Who stands behind a call beside its waiter, until it ends: 0, 1 if it has ended already, -ENOMEM. Once for a call. */
+int park_stand(struct park *park, uint64_t number, const struct atlock_caller *holders, size_t n);
+struct behind *park_behind(struct park *park);
+
+/* The ticket of a call and the lock it waits for, which point into the store: 0, or 1 if it has been answered. (ticket.c) */
+int park_ticket(struct op *op, uint64_t number, struct slice *lock, struct ticket *ticket);
 
 /*
  * Takes the call's ticket out of its queue: 0, or 1 if it has been or is being answered, or a negative errno. (ticket.c) The call

@@ -79,6 +79,8 @@ static void status_line(const char *line, struct process *out)
 		out->euid = euid;
 	} else if (sscanf(line, "NSpid: %d %d", &pid, &inner) == 2) {
 		out->nested = true;
+	} else if (sscanf(line, "Threads: %d", &inner) == 1) {
+		out->threads = inner;
 	}
 }
 

@@ -20,7 +20,8 @@ struct process {
 	uid_t uid;    /* real */
 	uid_t euid;
 	uint64_t start; /* clock ticks since boot */
-	bool nested;    /* lives in a pid namespace below ours, so the pids it knows are not the ones we know */
+	int threads;
+	bool nested; /* lives in a pid namespace below ours, so the pids it knows are not the ones we know */
 };
 
 /* -ENXIO for a /proc of another pid namespace, which would answer about other processes under the same numbers. */

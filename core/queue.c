@@ -57,6 +57,14 @@ static int refuse_full(struct op *op, struct slice lock, const struct record_loc
 				 "the queue is full (option max_queue), try again later");
 }
 
+static int join_check(struct op *op, struct slice lock, const struct record_lock *record,
+		      const struct record_ticket *ticket)
+{
+	struct actor waiter = actor_of_ticket(lock, ticket);
+
+	return deadlock_check_wait(op, lock, record, &waiter, NULL, 0);
+}
+
 /* Writes the ticket, then sees whether the wait closes a circle. `record` is the lock's. */
 static int join_queue(struct op *op, struct slice lock, const struct record_lock *record, struct join *join)
 {
@@ -95,7 +103,7 @@ static int join_queue(struct op *op, struct slice lock, const struct record_lock
 	if (rc == 0)
 		rc = event_ticket(op, ATLOCK_EVENT_QUEUED, ATLOCK_OK, lock, &ticket);
 	if (rc == 0)
-		rc = deadlock_check_wait(op, lock, record, ticket.record.owner, ticket.record.who);
+		rc = join_check(op, lock, record, &ticket.record);
 	if (rc < 0)
 		return rc;
 	op_bound(op, ticket.record.who, ticket.record.start);
@@ -103,9 +111,8 @@ static int join_queue(struct op *op, struct slice lock, const struct record_lock
 	rc = table_ticket_get(op, lock, table_rank(ticket.record.priority), ticket.number, &ticket);
 	if (rc == 1) {
 		/* This request was the victim. What the check did stays, so the refusal must not undo the transaction. */
-		op->refusal = why_set(
-			op->why, -EDEADLK, ATLOCK_DEADLOCK,
-			"waiting would close a circle of holders that wait for each other: release what you hold, then try again");
+		op->refusal = why_set(op->why, -EDEADLK, ATLOCK_DEADLOCK, "%s",
+				      op_circle_text(op) != NULL ? op_circle_text(op) : "a deadlock");
 		return JOIN_QUEUED;
 	}
 	return rc < 0 ? rc : JOIN_QUEUED;

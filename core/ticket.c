@@ -103,49 +103,48 @@ int atlock_reprioritise(struct atlock *al, const struct atlock_request *req, uin
 	return place_run(al, req, METRICS_REPRIORITISE, ticket, reprioritise_in_txn, why);
 }
 
-/*
- * Removes the ticket behind a blocked call: 0, or 1 if it is gone. A ticket that is still there has not been answered by
- * any committed transaction, so exactly one of "cancelled here" and "answered there" is true.
- */
-static int unpark_in_txn(struct op *op)
+/* A ticket that is still there has not been answered by any committed transaction. */
+int park_ticket(struct op *op, uint64_t number, struct slice *lock, struct ticket *ticket)
 {
-	struct place *place = op->arg;
-	struct slice owner = slice_of(place->owner);
-	struct slice who = slice_of(place->who);
-	uint64_t number = 0;
-	struct slice lock;
-	struct ticket ticket;
+	struct atlock_caller caller;
+	struct atlock_name name;
+	uint64_t at = 0;
 	uint8_t rank;
 	int rc;
 
-	while ((rc = table_wait_next(op, owner, who, number, &number, &rank, &lock)) == 0) {
-		if (!slice_equal(lock, place->lock))
+	if (park_find(op->al->park, number, &name, &caller) == 1)
+		return 1;
+	while ((rc = table_wait_next(op, slice_of(caller.owner), slice_of(caller.who), at, &at, &rank, lock)) == 0) {
+		if (!slice_equal(*lock, name_slice(&name)))
 			continue;
-		rc = table_ticket_get(op, lock, rank, number, &ticket);
+		rc = table_ticket_get(op, *lock, rank, at, ticket);
 		if (rc < 0)
 			return rc;
-		if (rc == 0 && ticket.record.park == place->number && ticket.record.instance == op->al->instance) {
-			rc = table_ticket_del(op, lock, &ticket);
-			return rc == 0 ? event_ticket(op, ATLOCK_EVENT_CANCELLED, ATLOCK_CANCELLED, lock, &ticket) : rc;
-		}
+		if (rc == 0 && ticket->record.park == number && ticket->record.instance == op->al->instance)
+			return 0;
 	}
 	return rc;
 }
 
+/* Exactly one of "cancelled here" and "answered there" is true. */
+static int unpark_in_txn(struct op *op)
+{
+	const uint64_t *number = op->arg;
+	struct ticket ticket;
+	struct slice lock;
+	int rc = park_ticket(op, *number, &lock, &ticket);
+
+	if (rc == 0)
+		rc = table_ticket_del(op, lock, &ticket);
+	return rc == 0 ? event_ticket(op, ATLOCK_EVENT_CANCELLED, ATLOCK_CANCELLED, lock, &ticket) : rc;
+}
+
 int park_unqueue(struct atlock *al, uint64_t number)
 {
-	struct atlock_caller caller;
-	struct atlock_name name;
-	struct place place = { .number = number };
 	struct op op;
 
-	if (park_find(al->park, number, &name, &caller) == 1)
-		return 1;
-	place.lock = name_slice(&name);
-	place.owner = caller.owner;
-	place.who = caller.who;
 	op_init(&op, al, NULL, NULL);
-	op.arg = &place;
+	op.arg = &number;
 	return op_run(&op, unpark_in_txn);
 }
 

@@ -28,7 +28,8 @@ struct watch {
 	pthread_mutex_t mutex;
 	struct watched_list
 		buckets[BUCKETS]; /* mutex; no event is taken without it either, so none outlives its entry */
-	struct left_list left;    /* mutex, as the next */
+	size_t count;             /* mutex, as all below; of those that are watched */
+	struct left_list left;
 	size_t left_count;
 };
 
@@ -57,6 +58,7 @@ int watch_new(struct watch **out)
 static void entry_remove(struct watch *watch, struct watched *entry)
 {
 	LIST_REMOVE(entry, link);
+	watch->count--;
 	/* Closing alone would not do it if a child that was forked meanwhile still has the descriptor. */
 	epoll_ctl(watch->epoll, EPOLL_CTL_DEL, entry->pidfd, NULL);
 	close(entry->pidfd);
@@ -141,10 +143,12 @@ static int entry_watch(struct watch *watch, struct watched *entry)
 /* Enters it as watched, or left. Caller holds the mutex. */
 static void entry_enter(struct watch *watch, struct watched *entry, bool left)
 {
-	if (left)
+	if (left) {
 		entry_leave(watch, entry);
-	else
+	} else {
 		LIST_INSERT_HEAD(bucket_of(watch, entry->pid), entry, link);
+		watch->count++;
+	}
 }
 
 /* With `bound` one that cannot be watched is left. Caller holds the mutex. */
@@ -183,6 +187,26 @@ int watch_add(struct watch *watch, pid_t pid, uint64_t start)
 int watch_bind(struct watch *watch, pid_t pid, uint64_t start)
 {
 	return entry_add(watch, pid, start, true);
+}
+
+bool watch_has(struct watch *watch, pid_t pid, uint64_t start)
+{
+	bool has;
+
+	pthread_mutex_lock(&watch->mutex);
+	has = entry_find(watch, pid, start) != NULL;
+	pthread_mutex_unlock(&watch->mutex);
+	return has;
+}
+
+bool watch_empty(struct watch *watch)
+{
+	bool empty;
+
+	pthread_mutex_lock(&watch->mutex);
+	empty = watch->count == 0;
+	pthread_mutex_unlock(&watch->mutex);
+	return empty;
 }
 
 int watch_remove(struct watch *watch, pid_t pid, uint64_t start)

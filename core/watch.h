@@ -14,6 +14,8 @@
 #ifndef CORE_WATCH_H
 #define CORE_WATCH_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -29,6 +31,10 @@ void watch_free(struct watch *watch);
  * then it is not watched and will not be reaped.
  */
 int watch_add(struct watch *watch, pid_t pid, uint64_t start);
+
+/* Whether it is watched; whether none is. */
+bool watch_has(struct watch *watch, pid_t pid, uint64_t start);
+bool watch_empty(struct watch *watch);
 
 /* Watches it no longer: 0, or 1 if it was not watched. */
 int watch_remove(struct watch *watch, pid_t pid, uint64_t start);

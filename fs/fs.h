@@ -47,8 +47,9 @@ struct fs {
 	struct timespec started; /* what virtual directories show as their time */
 	uid_t uid;               /* and as their owner */
 	gid_t gid;
-	uint64_t nonce; /* tells this mount's flock holders from those of an earlier one */
-	int ready_fd;   /* told once when the kernel has said hello; -1 afterwards */
+	uint64_t nonce;         /* tells this mount's flock holders from those of an earlier one */
+	const char *mountpoint; /* NULL: not known */
+	int ready_fd;           /* told once when the kernel has said hello; -1 afterwards */
 };
 
 /* What a call would do to what it is about. */

@@ -7,10 +7,20 @@
 #include "listing.h"
 #include "lock.h"
 
+#define BUCKETS 1024
+
+LIST_HEAD(handle_list, handle);
+
 struct handles {
 	pthread_mutex_t mutex;
-	LIST_HEAD(, handle) list; /* mutex */
+	_Atomic size_t flocked;              /* changed under the mutex */
+	struct handle_list buckets[BUCKETS]; /* mutex; by inode */
 };
+
+static struct handle_list *bucket_of(struct handles *handles, uint64_t ino)
+{
+	return &handles->buckets[(uint32_t)ino % BUCKETS];
+}
 
 struct handles *handles_new(void)
 {
@@ -48,13 +58,14 @@ void handles_free(struct handles *handles)
 
 	if (handles == NULL)
 		return;
-	LIST_FOREACH_SAFE(handle, &handles->list, link, next)
-		handle_free(handle);
+	for (size_t i = 0; i < BUCKETS; i++)
+		LIST_FOREACH_SAFE(handle, &handles->buckets[i], link, next)
+			handle_free(handle);
 	pthread_mutex_destroy(&handles->mutex);
 	free(handles);
 }
 
-struct handle *handle_new(const struct call *call, int flags)
+struct handle *handle_new(const struct call *call, int flags, uint64_t ino)
 {
 	struct handle *handle = calloc(1, sizeof(*handle));
 	struct fs *fs = call->fs;
@@ -66,8 +77,10 @@ struct handle *handle_new(const struct call *call, int flags)
 	handle->flags = flags;
 	handle->uid = call->ctx->uid;
 	handle->gid = call->ctx->gid;
+	handle->pid = call->ctx->pid;
+	handle->ino = (uint32_t)ino;
 	pthread_mutex_lock(&fs->handles->mutex);
-	LIST_INSERT_HEAD(&fs->handles->list, handle, link);
+	LIST_INSERT_HEAD(bucket_of(fs->handles, ino), handle, link);
 	pthread_mutex_unlock(&fs->handles->mutex);
 	return handle;
 }
@@ -84,8 +97,34 @@ void handle_drop(struct handle *handle)
 		return;
 	pthread_mutex_lock(&handle->fs->handles->mutex);
 	LIST_REMOVE(handle, link);
+	handle->fs->handles->flocked -= atomic_load(&handle->flocked) != NULL;
 	pthread_mutex_unlock(&handle->fs->handles->mutex);
 	handle_free(handle);
+}
+
+void handles_each(struct handles *handles, uint64_t ino, void (*fn)(void *arg, struct handle *handle), void *arg)
+{
+	struct handle *handle;
+
+	pthread_mutex_lock(&handles->mutex);
+	LIST_FOREACH(handle, bucket_of(handles, ino), link)
+		if (handle->ino == (uint32_t)ino)
+			fn(arg, handle);
+	pthread_mutex_unlock(&handles->mutex);
+}
+
+void handle_flocks(struct handle *handle)
+{
+	struct handles *handles = handle->fs->handles;
+
+	pthread_mutex_lock(&handles->mutex);
+	handles->flocked++;
+	pthread_mutex_unlock(&handles->mutex);
+}
+
+size_t handles_flocked(struct handles *handles)
+{
+	return atomic_load(&handles->flocked);
 }
 
 bool handle_writes(const struct handle *handle)

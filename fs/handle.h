@@ -29,9 +29,11 @@ struct handle {
 	struct fs *fs;
 	atomic_uint holds;
 	int flags; /* of open(2) */
-	uid_t uid; /* of who opened it, as the next; see caller_opened() */
+	uid_t uid; /* of who opened it, as the next two; see caller_opened() */
 	gid_t gid;
-	_Atomic uint64_t token;            /* the lock's when it was opened; 0: it was free */
+	pid_t pid;
+	uint32_t ino;           /* the lower half of the inode's number: there may be many thousands of handles */
+	_Atomic uint64_t token; /* the lock's when it was opened; 0: it was free */
 	_Atomic(struct content *) content; /* NULL: nobody needed it yet */
 	_Atomic(struct flocked *) flocked; /* lock_flock.c's, once flock(2) was called */
 };
@@ -56,12 +58,19 @@ struct content {
 struct handles *handles_new(void);
 void handles_free(struct handles *handles);
 
-/* A new one, opened by the caller, is held once. NULL without memory. */
-struct handle *handle_new(const struct call *call, int flags);
+/* A new one of the inode `ino`, opened by the caller, is held once. NULL without memory. */
+struct handle *handle_new(const struct call *call, int flags, uint64_t ino);
 struct handle *handle_hold(struct handle *handle);
 
 /* Ends with the last hold. NULL is allowed. */
 void handle_drop(struct handle *handle);
+
+/* Calls `fn` for each that is open of an inode, and perhaps of others, with the handles' mutex held. */
+void handles_each(struct handles *handles, uint64_t ino, void (*fn)(void *arg, struct handle *handle), void *arg);
+
+/* flock(2) was called on this one for the first time. How many there are of that kind. */
+void handle_flocks(struct handle *handle);
+size_t handles_flocked(struct handles *handles);
 
 static inline struct handle *handle_of(const struct fuse_file_info *fi)
 {

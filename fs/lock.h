@@ -57,6 +57,9 @@ void lock_flock_free(struct flocked *flocked);
  */
 bool lock_flock_failed(const struct call *call);
 
+/* The holder that a handle of the inode `ino` is, if it holds the lock. */
+bool lock_flock_holder(struct handle *handle, uint64_t ino, struct atlock_caller *out);
+
 /* lock_xattr.c */
 int lock_xattr_list(struct call *call, struct node *node, FILE *names);
 int lock_xattr_get(struct call *call, struct node *node, const char *key, char *value, size_t len);

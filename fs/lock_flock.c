@@ -23,6 +23,7 @@ struct flocked {
 	_Atomic uint64_t token;           /* of its grant while it holds the lock; else 0 */
 	_Atomic(struct atlock_end *) end; /* of that grant, so that closing needs no memory */
 	uint64_t number;
+	uint64_t ino;
 	uid_t uid;
 	gid_t gid;
 	pid_t pid;
@@ -32,7 +33,7 @@ struct flocked {
 	char owner[];
 };
 
-static struct flocked *flocked_new(const struct atlock_caller *caller)
+static struct flocked *flocked_new(const struct atlock_caller *caller, uint64_t ino)
 {
 	static _Atomic uint64_t last;
 	size_t len = strlen(caller->owner) + 1;
@@ -41,6 +42,7 @@ static struct flocked *flocked_new(const struct atlock_caller *caller)
 	if (flocked == NULL)
 		return NULL;
 	flocked->number = atomic_fetch_add(&last, 1) + 1;
+	flocked->ino = ino;
 	flocked->uid = caller->uid;
 	flocked->gid = caller->gid;
 	flocked->pid = caller->pid;
@@ -67,7 +69,7 @@ static void flocked_holder(const struct fs *fs, const struct flocked *flocked, s
 }
 
 /* The same for a handle that may be none yet. Made once, and lives as long as the handle. */
-static int flock_holder(struct call *call, struct handle *handle, struct atlock_caller *out)
+static int flock_holder(struct call *call, const struct node *node, struct handle *handle, struct atlock_caller *out)
 {
 	struct flocked *flocked = handle->flocked;
 	int err = flocked != NULL ? 0 : caller_user(call, out);
@@ -75,17 +77,29 @@ static int flock_holder(struct call *call, struct handle *handle, struct atlock_
 	if (err < 0)
 		return err;
 	if (flocked == NULL) {
-		struct flocked *made = flocked_new(out);
+		struct flocked *made = flocked_new(out, node->ino);
 
 		if (made == NULL)
 			return -ENOMEM;
-		if (atomic_compare_exchange_strong(&handle->flocked, &flocked, made))
+		if (atomic_compare_exchange_strong(&handle->flocked, &flocked, made)) {
 			flocked = made;
-		else
+			handle_flocks(handle);
+		} else {
 			free(made);
+		}
 	}
 	flocked_holder(call->fs, flocked, out);
 	return 0;
+}
+
+bool lock_flock_holder(struct handle *handle, uint64_t ino, struct atlock_caller *out)
+{
+	const struct flocked *flocked = handle->flocked;
+
+	if (flocked == NULL || flocked->token == 0 || flocked->ino != ino)
+		return false;
+	flocked_holder(handle->fs, flocked, out);
+	return true;
 }
 
 void lock_flock_free(struct flocked *flocked)
@@ -162,7 +176,7 @@ static int flock_lock(struct call *call, struct node *node, struct handle *handl
 	if (err == 0)
 		err = tree_may_change(call, node->parent);
 	if (err == 0)
-		err = flock_holder(call, handle, &holder);
+		err = flock_holder(call, node, handle, &holder);
 	if (err < 0)
 		return err;
 	known = caller_identify(call, name.who, &self) == 0;

@@ -187,6 +187,7 @@ static int serve(struct options *options, const struct mountpoint *mp, int ready
 	struct fs fs;
 	int err = fs_init(&fs, ready_fd);
 
+	fs.mountpoint = mp->path;
 	stop_block_signals();
 	daemon_raise_files();
 	memory_share();

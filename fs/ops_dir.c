@@ -41,7 +41,7 @@ void op_opendir(fuse_req_t req, fuse_ino_t id, struct fuse_file_info *fi)
 	int err = 0;
 
 	call_begin(&call, req, node_of(fuse_req_userdata(req), id), NULL, ACT_LOOK);
-	handle = handle_new(&call, fi->flags);
+	handle = handle_new(&call, fi->flags, call.node->ino);
 	content = handle == NULL ? NULL : handle_content(handle);
 	if (content != NULL)
 		content->listing = listing_new();

@@ -68,7 +68,7 @@ void op_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode,
 		call_fail(&call, refuse_lacking(&call, err));
 		return;
 	}
-	handle = handle_new(&call, fi->flags);
+	handle = handle_new(&call, fi->flags, node_ino(call.node, name));
 	if (handle == NULL)
 		err = -ENOMEM;
 	else if (err == 0)
@@ -96,7 +96,7 @@ void op_open(fuse_req_t req, fuse_ino_t id, struct fuse_file_info *fi)
 
 	node = node_of(fuse_req_userdata(req), id);
 	call_begin(&call, req, node, NULL, (permit_want(fi->flags) & W_OK) != 0 ? ACT_WRITE : ACT_LOOK);
-	handle = handle_new(&call, fi->flags);
+	handle = handle_new(&call, fi->flags, node->ino);
 	err = handle == NULL ? -ENOMEM : file_open(&call, node, handle);
 	if (err < 0) {
 		handle_drop(handle);

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "behind.h"
 #include "handle.h"
 
 #define PARK_BUCKETS 1024
@@ -251,6 +252,22 @@ static uint8_t park_begun(struct parks *parks, struct park *park, uint64_t wait)
 	return err != 0 ? park_cancel(park, wait, err) : 0;
 }
 
+/* Tells the manager what else waits with this call. Its request may be answered at any moment, and its process go on. */
+static void park_behind(struct park *park, uint64_t wait, const struct fuse_ctx *caller)
+{
+	struct fs *fs = park->handle->fs;
+	struct atlock_caller *files;
+	size_t count = behind_files(fs, caller->pid, &files);
+	bool waits;
+
+	pthread_mutex_lock(&fs->parks->mutex);
+	waits = !park->answered && !park->interrupted;
+	pthread_mutex_unlock(&fs->parks->mutex);
+	if (waits)
+		(void)atlock_wait_behind(fs->al, wait, caller->pid, caller->uid, caller->gid, files, count);
+	free(files);
+}
+
 int park_granted(struct call *call, const struct atlock_request *req, const struct atlock_grant *grant,
 		 struct node *node, struct handle *handle, size_t size, park_answer_fn *answer)
 {
@@ -270,6 +287,7 @@ int park_wait(struct call *call, const struct atlock_request *req, struct node *
 {
 	struct parks *parks = call->fs->parks;
 	struct park *park = park_new(call, node, handle, size, answer);
+	const struct fuse_ctx caller = *call->ctx;
 	struct atlock_grant grant = { 0 };
 	uint64_t wait = 0;
 	int err;
@@ -287,6 +305,7 @@ int park_wait(struct call *call, const struct atlock_request *req, struct node *
 	if (err == 1) {
 		uint8_t lost = park_begun(parks, park, wait);
 
+		park_behind(park, wait, &caller);
 		park_drop(park, (uint8_t)(1 + lost));
 		return CALL_PARKED;
 	}

@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#define ANEW_MAX 5  /* times that all are given back and asked for anew; a circle that stays is not of these locks */
 #define PAUSE_MS 50 /* before asking anew: up to twice this */
 
 static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
@@ -221,12 +222,22 @@ static int take_refused(const struct take *take, const struct taken *lock, int e
 			 held ? " still has it" : "", take->option);
 }
 
+/* Only a circle through what is given back ends by giving it back; others must be told of. */
+static bool take_holds(const struct take *take)
+{
+	for (size_t i = 0; i < take->count; i++)
+		if (take->locks[i].held)
+			return true;
+	return false;
+}
+
 int take_all(struct take *take)
 {
 	int64_t deadline = take->wait == ATLOCK_NEVER ? ATLOCK_NEVER : tool_now() + take->wait;
 	struct sigaction old[SIGNALS];
 	int code = EXIT_DONE;
 	size_t failed = 0;
+	int anew = 0;
 	int err;
 
 	take_sort(take);
@@ -238,7 +249,8 @@ int take_all(struct take *take)
 		err = take_each(take, deadline, &failed);
 	}
 	while (err < 0) {
-		bool again = err == -EDEADLK && take->wait != 0 && (deadline == ATLOCK_NEVER || tool_now() < deadline);
+		bool again = err == -EDEADLK && anew++ < ANEW_MAX && take_holds(take) &&
+			     (deadline == ATLOCK_NEVER || tool_now() < deadline);
 
 		if (!again)
 			code = take_refused(take, &take->locks[failed], -err);

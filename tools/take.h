@@ -2,7 +2,7 @@
  * Takes several locks, all or none. They are taken one after the other in the order of their names, each while those before it
  * are held: of two that ask for the same locks, in whatever order, the one that has the first gets the rest, so they cannot
  * wait for each other. If somebody else's waiting closes a circle all the same and the file system ends it (EDEADLK), all are
- * given back and asked for anew, for as long as may be waited.
+ * given back and asked for anew, a few times. With none to give back that is no use, and the refusal is told at once.
  */
 #ifndef TOOLS_TAKE_H
 #define TOOLS_TAKE_H

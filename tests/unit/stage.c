@@ -357,6 +357,7 @@ bool told_done(void *arg, int err, const struct atlock_grant *grant, const struc
 	told->times++;
 	told->err = err;
 	told->code = why->code;
+	(void)snprintf(told->text, sizeof(told->text), "%s", why->text);
 	if (grant != NULL)
 		told->grant = *grant;
 	pthread_cond_broadcast(&told->cond);

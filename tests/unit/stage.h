@@ -114,6 +114,7 @@ struct told {
 	int err;
 	enum atlock_code code;
 	struct atlock_grant grant;
+	char text[sizeof(((struct atlock_why *)NULL)->text)]; /* why, if it was refused */
 };
 
 /* One that has been told nothing yet. It lives as long as the stage: those who still wait are told when that closes. */

@@ -1,0 +1,241 @@
+/* Finding out who stands behind a blocked call, and whether that closes a circle. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "behind.h"
+#include "comm.h"
+#include "deadlock.h"
+#include "holder.h"
+#include "park.h"
+#include "process.h"
+#include "users.h"
+#include "watch.h"
+
+#define ANCESTORS_MAX 64
+#define RUN_NAME \
+	"atlock" /* the process that holds the locks of an `atlock run` is called so, and nothing else of that name holds any */
+
+struct found {
+	struct atlock *al;
+	struct atlock_caller waiter; /* owner and who of the call */
+	size_t count, cap;
+	struct atlock_caller holders[];
+};
+
+/* As large as need be: mostly only a session is found, and many threads may be at it. */
+static struct found *found_new(struct atlock *al, size_t files)
+{
+	size_t cap = 1 + files + (al->watch != NULL && !watch_empty(al->watch) ? BEHIND_MAX : 0);
+	struct found *found;
+
+	cap = cap < BEHIND_MAX ? cap : BEHIND_MAX;
+	found = malloc(sizeof(*found) + cap * sizeof(found->holders[0]));
+	if (found != NULL) {
+		found->al = al;
+		found->count = 0;
+		found->cap = cap;
+	}
+	return found;
+}
+
+static void found_add(struct found *found, const struct atlock_caller *holder)
+{
+	if (found->count == found->cap ||
+	    (strcmp(holder->owner, found->waiter.owner) == 0 && strcmp(holder->who, found->waiter.who) == 0))
+		return;
+	found->holders[found->count++] = *holder;
+}
+
+/* Its locks as "@pid:", if it can have any. */
+static void found_process(struct found *found, const struct process *process)
+{
+	struct atlock_caller holder;
+
+	if (found->al->watch == NULL || !watch_has(found->al->watch, process->pid, process->start))
+		return;
+	memset(&holder, 0, sizeof(holder));
+	if (users_name(found->al->users, process->uid, holder.owner) < 0)
+		return;
+	(void)snprintf(holder.who, sizeof(holder.who), "pid:%jd", (intmax_t)process->pid);
+	holder.bound_start = process->start;
+	found_add(found, &holder);
+}
+
+static bool is_run(pid_t pid)
+{
+	char comm[16] = "";
+	int fd = process_comm_open(pid);
+
+	if (fd >= 0) {
+		(void)process_comm(fd, comm);
+		(void)close(fd);
+	}
+	return strcmp(comm, RUN_NAME) == 0;
+}
+
+/* The parent of a process: 0, or 1 if it has none that can be seen. */
+static int parent_read(const struct process *child, struct process *out)
+{
+	if (child->parent <= 1 || process_read(child->parent, out) < 0)
+		return 1;
+	/* Nobody is younger than his child: else the parent is gone and its pid another's. */
+	return out->pid != child->parent || out->start > child->start;
+}
+
+size_t atlock_lineage(pid_t tid, pid_t *out, size_t cap)
+{
+	struct process at;
+	struct process parent;
+	size_t n = 0;
+
+	if (process_read(tid, &at) < 0)
+		return 0;
+	while (n < cap) {
+		out[n++] = at.pid;
+		if (parent_read(&at, &parent) != 0)
+			break;
+		at = parent;
+	}
+	return n;
+}
+
+/* An `atlock run` gives its locks back when its command ends, which this process is, or was started by. */
+static void found_runs(struct found *found, const struct process *self)
+{
+	struct process child = *self;
+	struct process parent;
+
+	for (int i = 0; i < ANCESTORS_MAX && parent_read(&child, &parent) == 0; i++) {
+		if (watch_has(found->al->watch, parent.pid, parent.start) && is_run(parent.pid))
+			found_process(found, &parent);
+		child = parent;
+	}
+}
+
+/*
+ * The process of thread `tid`. Another thread of it could end what the process has, so that counts only if there is none. What
+ * cannot be seen, of another pid namespace or with hidepid, does not count.
+ */
+static void found_self(struct found *found, pid_t tid, const struct atlock_caller *files, size_t n)
+{
+	bool bound = found->al->watch != NULL && !watch_empty(found->al->watch);
+	struct process self;
+
+	if ((n == 0 && !bound) || !found->al->sees_processes || process_read(tid, &self) < 0)
+		return;
+	if (self.threads == 1) {
+		found_process(found, &self);
+		for (size_t i = 0; i < n; i++)
+			found_add(found, &files[i]);
+	}
+	if (bound)
+		found_runs(found, &self);
+}
+
+struct check {
+	uint64_t number;
+	const struct found *found;
+};
+
+/* The actors, and the wait with its lock: 0, or 1 if it has ended. */
+static int check_load(struct op *op, struct actor *waiter, struct actor behind[BEHIND_MAX], struct slice *lock,
+		      struct record_lock *record)
+{
+	const struct check *check = op->arg;
+	struct ticket ticket;
+	int rc = park_ticket(op, check->number, lock, &ticket);
+
+	if (rc == 0)
+		rc = table_lock_get(op, *lock, record);
+	if (rc != 0)
+		return rc;
+	*waiter = actor_of_ticket(*lock, &ticket.record);
+	for (size_t i = 0; i < check->found->count; i++)
+		behind[i] = actor_of_caller(*lock, op, &check->found->holders[i]);
+	return 0;
+}
+
+static int look_in_txn(struct op *op)
+{
+	const struct check *check = op->arg;
+	struct actor behind[BEHIND_MAX];
+	struct record_lock record;
+	struct actor waiter;
+	struct slice lock;
+	int rc = check_load(op, &waiter, behind, &lock, &record);
+
+	if (rc == 0)
+		return deadlock_look(op, lock, &record, &waiter, behind, check->found->count);
+	return rc < 0 ? rc : 0;
+}
+
+static int resolve_in_txn(struct op *op)
+{
+	const struct check *check = op->arg;
+	struct actor behind[BEHIND_MAX];
+	struct record_lock record;
+	struct actor waiter;
+	struct slice lock;
+	int rc = check_load(op, &waiter, behind, &lock, &record);
+
+	if (rc == 0)
+		rc = deadlock_check_wait(op, lock, &record, &waiter, behind, check->found->count);
+	return rc < 0 ? rc : 0;
+}
+
+static int found_check(const struct found *found, uint64_t wait)
+{
+	struct check check = { wait, found };
+	struct op op;
+	int rc;
+
+	op_init(&op, found->al, NULL, NULL);
+	op.arg = &check;
+	rc = op_view(&op, look_in_txn);
+	if (rc != 1)
+		return rc;
+	op_init(&op, found->al, NULL, NULL);
+	op.arg = &check;
+	return op_run(&op, resolve_in_txn);
+}
+
+/*
+ * Two calls that close a circle between them may both get here: each is entered before it looks, so the later look sees both. The
+ * look costs no commit, which is made only when there is a circle.
+ */
+static int found_enter(struct found *found, uint64_t wait)
+{
+	int rc = found->count > 0 ? park_stand(found->al->park, wait, found->holders, found->count) : 1;
+
+	if (rc != 0)
+		return rc < 0 ? rc : 0;
+	return found_check(found, wait);
+}
+
+/* Not on the stack: there are many threads, and each keeps as much of it as it ever needed. */
+int atlock_wait_behind(struct atlock *al, uint64_t wait, pid_t tid, uid_t uid, gid_t gid,
+		       const struct atlock_caller *files, size_t n)
+{
+	struct atlock_caller session;
+	struct atlock_name lock;
+	struct found *found;
+	int rc = 0;
+
+	if (al == NULL || (files == NULL && n > 0))
+		return -EINVAL;
+	found = found_new(al, n);
+	if (found == NULL)
+		return -ENOMEM;
+	if (park_find(al->park, wait, &lock, &found->waiter) == 0) {
+		if (atlock_identify(al, tid, uid, gid, NULL, &session, NULL) == 0 &&
+		    holder_kind(session.who) == HOLDER_SESSION)
+			found_add(found, &session);
+		found_self(found, tid, files, n);
+		rc = found_enter(found, wait);
+	}
+	free(found);
+	return rc;
+}

@@ -1,0 +1,359 @@
+#include "waitfor.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "behind.h"
+#include "park.h"
+
+#define CALLS_MAX 1024 /* calls behind one holder that are followed: a search is bounded */
+
+/* What is known of an actor. */
+struct mark {
+	struct actor actor;
+	uint64_t hash; /* 0: free slot */
+	size_t place;  /* 1 + index of its step; 0: finished */
+};
+
+/* --- Actors --- */
+
+static bool slice_starts(struct slice text, const char *prefix)
+{
+	return text.len >= strlen(prefix) && memcmp(text.data, prefix, strlen(prefix)) == 0;
+}
+
+static struct slice actor_repo(struct slice lock, struct slice who)
+{
+	const char *key = lock.data;
+	const char *end;
+
+	if (!slice_starts(who, "pr:") || lock.len == 0 || key[0] != 'r')
+		return (struct slice){ NULL, 0 };
+	end = memmem(key, lock.len, "/-/", 3);
+	return (struct slice){ key, end != NULL ? (size_t)(end - key) : lock.len };
+}
+
+struct actor actor_of_lock(struct slice lock, const struct record_lock *record)
+{
+	return (struct actor){ record->owner, record->who, actor_repo(lock, record->who), record->start, record->boot };
+}
+
+struct actor actor_of_ticket(struct slice lock, const struct record_ticket *record)
+{
+	return (struct actor){ record->owner, record->who, actor_repo(lock, record->who), record->start, record->boot };
+}
+
+struct actor actor_of_caller(struct slice lock, const struct op *op, const struct atlock_caller *caller)
+{
+	struct slice who = slice_of(caller->who);
+
+	return (struct actor){ slice_of(caller->owner), who, actor_repo(lock, who), caller->bound_start, op->al->boot };
+}
+
+/* As rules_is_holder() tells holders apart. */
+bool actor_same(const struct actor *a, const struct actor *b)
+{
+	if (!slice_equal(a->owner, b->owner) || !slice_equal(a->who, b->who) || !slice_equal(a->repo, b->repo))
+		return false;
+	if (slice_starts(a->who, "pid:"))
+		return a->boot == b->boot && a->start == b->start;
+	if (slice_starts(a->who, "sid:"))
+		return a->boot == b->boot && (a->start == b->start || a->start == 0 || b->start == 0);
+	return a->boot == b->boot || !slice_starts(a->who, "flock:");
+}
+
+static uint64_t hash_bytes(uint64_t hash, struct slice bytes)
+{
+	const unsigned char *at = bytes.data;
+	size_t i;
+
+	for (i = 0; i < bytes.len; i++)
+		hash = (hash ^ at[i]) * UINT64_C(1099511628211);
+	return hash * UINT64_C(1099511628211);
+}
+
+/* Of what must be equal byte by byte; the rest is compared. */
+static uint64_t actor_hash(const struct actor *actor)
+{
+	uint64_t hash = hash_bytes(UINT64_C(14695981039346656037), actor->owner);
+
+	hash = hash_bytes(hash_bytes(hash, actor->who), actor->repo);
+	return hash != 0 ? hash : 1;
+}
+
+bool waitfor_holds(const struct op *op, const struct record_lock *record)
+{
+	return record->state != RECORD_DELAYED && table_lock_due(record) >= op->now;
+}
+
+/* The next wait of an actor that is not past its deadline, as table_wait_next(). */
+static int wait_next(struct op *op, const struct actor *actor, uint64_t *number, uint8_t *rank, struct slice *lock)
+{
+	struct ticket ticket;
+	struct actor waiter;
+	int rc;
+
+	while ((rc = table_wait_next(op, actor->owner, actor->who, *number, number, rank, lock)) == 0) {
+		rc = table_ticket_get(op, *lock, *rank, *number, &ticket);
+		if (rc != 0)
+			return rc < 0 ? rc : op_corrupt(op, *lock, -EBADMSG);
+		waiter = actor_of_ticket(*lock, &ticket.record);
+		if (ticket.record.deadline >= op->now && actor_same(&waiter, actor))
+			return 0;
+	}
+	return rc;
+}
+
+int actor_waits(struct op *op, const struct actor *actor)
+{
+	uint64_t number = 0;
+	struct slice lock;
+	uint8_t rank;
+	int rc;
+
+	if (behind_calls(park_behind(op->al->park), actor->owner, actor->who, actor->start, &number, 1) > 0)
+		return 1;
+	number = 0;
+	rc = table_wait_next(op, actor->owner, actor->who, 0, &number, &rank, &lock);
+	return rc < 0 ? rc : rc == 0;
+}
+
+/* --- Marks and steps --- */
+
+static struct mark *mark_slot(struct mark *marks, size_t cap, const struct actor *actor, uint64_t hash)
+{
+	size_t i = (size_t)hash & (cap - 1);
+
+	while (marks[i].hash != 0 && (marks[i].hash != hash || !actor_same(&marks[i].actor, actor)))
+		i = (i + 1) & (cap - 1);
+	return &marks[i];
+}
+
+/* The actor's mark, or a free slot to make it in; NULL without memory. */
+static struct mark *graph_mark(struct waitfor *graph, const struct actor *actor)
+{
+	struct mark *marks;
+	size_t cap;
+	size_t i;
+
+	if (2 * graph->mark_count >= graph->mark_cap) {
+		cap = graph->mark_cap != 0 ? 2 * graph->mark_cap : 64;
+		marks = calloc(cap, sizeof(*marks));
+		if (marks == NULL)
+			return NULL;
+		for (i = 0; i < graph->mark_cap; i++) {
+			const struct mark *mark = &graph->marks[i];
+
+			if (mark->hash != 0)
+				*mark_slot(marks, cap, &mark->actor, mark->hash) = *mark;
+		}
+		free(graph->marks);
+		graph->marks = marks;
+		graph->mark_cap = cap;
+	}
+	return mark_slot(graph->marks, graph->mark_cap, actor, actor_hash(actor));
+}
+
+static int graph_push(struct waitfor *graph, const struct actor *actor, struct mark *mark)
+{
+	struct step *steps;
+
+	if (graph->depth == graph->cap) {
+		size_t cap = graph->cap != 0 ? 2 * graph->cap : 32;
+
+		steps = reallocarray(graph->steps, cap, sizeof(*steps));
+		if (steps == NULL)
+			return -ENOMEM;
+		graph->steps = steps;
+		graph->cap = cap;
+	}
+	graph->steps[graph->depth++] = (struct step){ .actor = *actor };
+	graph->mark_count += mark->hash == 0;
+	*mark = (struct mark){ *actor, actor_hash(actor), graph->depth };
+	return 0;
+}
+
+static void graph_pop(struct waitfor *graph)
+{
+	free(graph->steps[--graph->depth].calls);
+}
+
+void waitfor_free(struct waitfor *graph)
+{
+	while (graph->depth > 0)
+		graph_pop(graph);
+	free(graph->steps);
+	free(graph->marks);
+	*graph = (struct waitfor){ .op = graph->op };
+}
+
+/* --- Edges --- */
+
+/* Who holds what the step waits for: 0, or 1 if that is nobody. */
+static int edge_holder(struct waitfor *graph, const struct step *step, struct actor *to)
+{
+	struct record_lock record;
+	int rc = table_lock_get(graph->op, step->lock, &record);
+
+	if (rc != 0)
+		return rc;
+	if (!waitfor_holds(graph->op, &record))
+		return 1;
+	*to = actor_of_lock(step->lock, &record);
+	return 0;
+}
+
+/* By the next of its own tickets. */
+static int edge_own(struct waitfor *graph, struct step *top, struct actor *to)
+{
+	uint8_t rank;
+	int rc;
+
+	while ((rc = wait_next(graph->op, &top->actor, &top->number, &rank, &top->lock)) == 0) {
+		top->waiter = top->actor;
+		rc = edge_holder(graph, top, to);
+		if (rc != 1)
+			return rc;
+	}
+	return rc;
+}
+
+static int calls_load(struct waitfor *graph, struct step *top)
+{
+	struct behind *behind = park_behind(graph->op->al->park);
+	uint64_t few[1];
+
+	if (top->calls != NULL || behind_calls(behind, top->actor.owner, top->actor.who, top->actor.start, few, 1) == 0)
+		return 0;
+	top->calls = reallocarray(NULL, CALLS_MAX, sizeof(*top->calls));
+	if (top->calls == NULL)
+		return -ENOMEM;
+	top->count = behind_calls(behind, top->actor.owner, top->actor.who, top->actor.start, top->calls, CALLS_MAX);
+	return 0;
+}
+
+/* By the next of the calls that it stands behind. */
+static int edge_behind(struct waitfor *graph, struct step *top, struct actor *to)
+{
+	struct ticket ticket;
+	int rc = top->next == 0 ? calls_load(graph, top) : 0;
+
+	while (rc == 0 && top->next < top->count) {
+		rc = park_ticket(graph->op, top->calls[top->next++], &top->lock, &ticket);
+		if (rc < 0)
+			return rc;
+		if (rc == 1 || ticket.record.deadline < graph->op->now) {
+			rc = 0;
+			continue;
+		}
+		top->waiter = actor_of_ticket(top->lock, &ticket.record);
+		rc = edge_holder(graph, top, to);
+		if (rc != 1)
+			return rc;
+		rc = 0;
+	}
+	return rc < 0 ? rc : 1;
+}
+
+/* --- Searching --- */
+
+/* Goes on from the top step until it comes to one of `ends`, or with `any` to one that is on the way, as waitfor_from(). */
+static int graph_search(struct waitfor *graph, size_t base, const struct actor *ends, size_t n, bool any, size_t *first,
+			size_t *end)
+{
+	struct actor to = { .start = 0 };
+	struct mark *mark;
+	int rc = 0;
+
+	while (rc == 0 && graph->depth > base) {
+		struct step *top = &graph->steps[graph->depth - 1];
+
+		rc = edge_own(graph, top, &to);
+		if (rc == 1)
+			rc = edge_behind(graph, top, &to);
+		if (rc < 0)
+			return rc;
+		for (*end = 0; rc == 0 && *end < n; ++*end)
+			if (actor_same(&to, &ends[*end]))
+				return 1;
+		mark = graph_mark(graph, rc == 1 ? &top->actor : &to);
+		if (mark == NULL)
+			return -ENOMEM;
+		if (rc == 1) {
+			mark->place = 0;
+			graph_pop(graph);
+			rc = 0;
+		} else if (mark->hash == 0) {
+			rc = graph_push(graph, &to, mark);
+		} else if (any && mark->place > 0) {
+			*first = mark->place - 1;
+			return 1;
+		}
+	}
+	return rc;
+}
+
+int waitfor_from(struct waitfor *graph, const struct actor *start, bool any, size_t *first)
+{
+	struct mark *mark = graph_mark(graph, start);
+	size_t end;
+	int rc;
+
+	*first = 0;
+	if (mark == NULL)
+		return -ENOMEM;
+	if (mark->hash != 0)
+		return 0;
+	rc = graph_push(graph, start, mark);
+	return rc < 0 ? rc : graph_search(graph, 0, start, 1, any, first, &end);
+}
+
+int waitfor_new(struct waitfor *graph, struct slice lock, const struct record_lock *record, const struct actor *waiter,
+		const struct actor *behind, size_t n)
+{
+	struct actor holder = actor_of_lock(lock, record);
+	struct actor ends[BEHIND_MAX + 1] = { *waiter };
+	struct mark *mark = graph_mark(graph, waiter);
+	size_t first;
+	size_t end;
+	int rc = mark == NULL ? -ENOMEM : graph_push(graph, waiter, mark);
+
+	if (rc < 0)
+		return rc;
+	graph->steps[0].waiter = *waiter;
+	graph->steps[0].lock = lock;
+	n = n < BEHIND_MAX ? n : BEHIND_MAX;
+	if (n > 0)
+		memcpy(&ends[1], behind, n * sizeof(*behind));
+	for (end = 0; end <= n && !actor_same(&holder, &ends[end]); end++)
+		;
+	if (end > n) {
+		mark = graph_mark(graph, &holder);
+		rc = mark == NULL ? -ENOMEM : graph_push(graph, &holder, mark);
+		if (rc == 0)
+			rc = graph_search(graph, 1, ends, n + 1, false, &first, &end);
+		if (rc != 1)
+			return rc;
+	}
+	graph->steps[0].actor = ends[end];
+	return 1;
+}
+
+int waitfor_newest(struct op *op, const struct step *step, uint64_t *number, uint8_t *rank)
+{
+	uint64_t at = 0;
+	struct slice lock;
+	uint8_t its;
+	int rc;
+
+	*number = 0;
+	*rank = 0;
+	while ((rc = wait_next(op, &step->waiter, &at, &its, &lock)) == 0) {
+		if (slice_equal(lock, step->lock)) {
+			*number = at;
+			*rank = its;
+		}
+	}
+	return rc < 0 ? rc : 0;
+}
