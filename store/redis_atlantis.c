@@ -16,6 +16,7 @@
 #include "redis_uri.h"
 
 #define SCAN "500"
+#define SCANS_MAX 1000000 /* a Redis with more keys than that many times SCAN is none of Atlantis' */
 #define BATCH 100
 #define CONNECT_SECONDS 5
 #define ANSWER_SECONDS 10
@@ -144,6 +145,7 @@ static bool is_list(const redisReply *reply, size_t count)
 static int keys_gather(struct redis *redis)
 {
 	char cursor[32] = "0";
+	unsigned int asked = 0;
 	int err = 0;
 
 	do {
@@ -160,6 +162,8 @@ static int keys_gather(struct redis *redis)
 		for (size_t i = 0; err == 0 && i < reply->element[1]->elements; i++)
 			err = key_add(redis, reply->element[1]->element[i]);
 		freeReplyObject(reply);
+		if (err == 0 && ++asked == SCANS_MAX)
+			err = foreign_fail(&redis->base, -EBADMSG, "%s does not come to the end of SCAN", redis->where);
 	} while (err == 0 && strcmp(cursor, "0") != 0);
 	keys_unique(redis);
 	return err;

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <cmocka.h>
 
@@ -195,6 +196,72 @@ static void those_who_come_during_a_commit_share_the_next(void **state)
 	assert_int_equal(total, THREADS - 1);
 }
 
+/* sched_yield() is the test's own, for the store too: it takes a millisecond, and is counted. */
+static _Atomic unsigned int yields;
+
+int sched_yield(void)
+{
+	const struct timespec pause = { .tv_nsec = 1000000 };
+
+	yields++;
+	return nanosleep(&pause, NULL);
+}
+
+struct crowd {
+	struct fixture *fixture;
+	uint64_t size; /* how many the one that holds the commit waits for */
+};
+
+static int crowd_hold_fn(struct store_txn *txn, void *arg)
+{
+	const struct timespec pause = { .tv_nsec = 1000000 };
+	struct crowd *crowd = arg;
+	struct store_stats stats;
+
+	(void)txn;
+	crowd->fixture->holding = true;
+	do {
+		nanosleep(&pause, NULL);
+		store_stats(crowd->fixture->store, &stats);
+	} while (stats.waiting < crowd->size);
+	return 0;
+}
+
+static int slow_fn(struct store_txn *txn, void *arg)
+{
+	const struct timespec second = { .tv_sec = 1 };
+
+	nanosleep(&second, NULL);
+	return join_fn(txn, arg);
+}
+
+static void *crowd_body(void *arg)
+{
+	struct worker *worker = arg;
+	struct fixture *f = worker->fixture;
+	struct crowd crowd = { f, 2 };
+
+	if (worker->number == 0) {
+		f->wrong += store_update(f->store, crowd_hold_fn, &crowd) != 0;
+	} else if (worker->number <= crowd.size) {
+		while (!f->holding)
+			(void)sched_yield();
+		f->wrong += store_update(f->store, slow_fn, NULL) != 0;
+	}
+	return NULL;
+}
+
+/* Of two that shared a commit of two seconds one comes back. A quarter of that time would be five hundred looks for the other. */
+static void after_a_slow_commit_nobody_is_waited_for_long(void **state)
+{
+	struct fixture *f = *state;
+
+	run_threads(f, crowd_body);
+	yields = 0;
+	assert_int_equal(store_update(f->store, join_fn, NULL), 0);
+	assert_in_range(yields, 1, 50);
+}
+
 /* Two keys that are always written alike: a view that sees them differ is no snapshot. */
 static int twins_fn(struct store_txn *txn, void *arg)
 {
@@ -320,6 +387,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(those_who_come_during_a_commit_share_the_next, setup, teardown),
 		cmocka_unit_test_setup_teardown(functions_that_share_a_commit_fail_alone, setup, teardown),
+		cmocka_unit_test_setup_teardown(after_a_slow_commit_nobody_is_waited_for_long, setup, teardown),
 		cmocka_unit_test_setup_teardown(the_map_grows_beneath_views, setup, teardown),
 		cmocka_unit_test_setup_teardown(watchers_may_use_the_store, setup, teardown),
 		cmocka_unit_test_setup_teardown(one_that_does_not_fit_fails_alone, setup, teardown),
