@@ -43,6 +43,13 @@ void attr_file(struct fs *fs, mode_t mode, size_t size, struct stat *st)
 	attr_size(st, size);
 }
 
+void attr_passing(struct fs *fs, mode_t mode, size_t size, struct stat *st)
+{
+	attr_file(fs, mode, size, st);
+	clock_gettime(CLOCK_REALTIME, &st->st_mtim);
+	st->st_ctim = st->st_mtim;
+}
+
 void attr_custom(const struct atlock_dir *dir, struct stat *st)
 {
 	*st = (struct stat){
@@ -57,6 +64,19 @@ void attr_custom(const struct atlock_dir *dir, struct stat *st)
 	st->st_ctim = attr_time(dir->ctime);
 }
 
+void attr_held_lock(struct call *call, const struct atlock_view *view, struct stat *st)
+{
+	*st = (struct stat){
+		.st_mode = S_IFREG | (view->mode & 0777U),
+		.st_nlink = 1,
+		.st_uid = view->uid,
+		.st_gid = view->gid,
+	};
+	attr_size(st, 0);
+	attr_times(st,
+		   atlock_wall(call->al, view->renewed_at > view->acquired_at ? view->renewed_at : view->acquired_at));
+}
+
 int attr_lock(struct call *call, const struct atlock_view *view, struct stat *st)
 {
 	size_t len = 0;
@@ -65,15 +85,8 @@ int attr_lock(struct call *call, const struct atlock_view *view, struct stat *st
 	if (text == NULL)
 		return -ENOMEM;
 	free(text);
-	*st = (struct stat){
-		.st_mode = S_IFREG | (view->mode & 0777U),
-		.st_nlink = 1,
-		.st_uid = view->uid,
-		.st_gid = view->gid,
-	};
+	attr_held_lock(call, view, st);
 	attr_size(st, len);
-	attr_times(st,
-		   atlock_wall(call->al, view->renewed_at > view->acquired_at ? view->renewed_at : view->acquired_at));
 	return 0;
 }
 

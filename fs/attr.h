@@ -12,18 +12,21 @@ void attr_virtual(struct fs *fs, mode_t mode, struct stat *st);
 /* A file the daemon writes itself, of `size` bytes. */
 void attr_file(struct fs *fs, mode_t mode, size_t size, struct stat *st);
 
+/* One that is made when it is looked at: its time is now. */
+void attr_passing(struct fs *fs, mode_t mode, size_t size, struct stat *st);
+
 /* When it was changed, wall time. */
 void attr_times(struct stat *st, int64_t wall);
 
 void attr_custom(const struct atlock_dir *dir, struct stat *st);
 
-/* A held lock; the size is that of its text. -ENOMEM. */
+/* A held lock; without its size, since that of its text is much work for something that is rarely looked at. */
+void attr_held_lock(struct call *call, const struct atlock_view *view, struct stat *st);
+
+/* The same with the size of its text. -ENOMEM. */
 int attr_lock(struct call *call, const struct atlock_view *view, struct stat *st);
 
-/*
- * A lock that the caller has just taken. Its size is left at 0, since that of its text is much work for something that is
- * rarely looked at: to be told without a lifetime.
- */
+/* A lock that the caller has just taken, without its size. */
 void attr_new_lock(struct call *call, const struct atlock_caller *caller, mode_t mode, int64_t acquired_at,
 		   struct stat *st);
 

@@ -9,6 +9,7 @@
 
 #define CACHE_SLOTS 1024
 #define CACHE_QUEUE 65536 /* changes waiting for the thread; beyond that, lifetimes must do */
+#define QUIET 250         /* milliseconds */
 #define LIFE_LOCK ATLOCK_SECOND
 #define LIFE_MARGIN (ATLOCK_SECOND / 10) /* from reading the lease until the kernel starts to count */
 
@@ -29,8 +30,9 @@ struct cache {
 	STAILQ_HEAD(, stale) queue; /* mutex, as all below */
 	size_t queued;
 	bool stop;
-	_Atomic int64_t closed_until;     /* monotonic seconds; 0: not lately */
-	atomic_uint changes[CACHE_SLOTS]; /* counts changes of the locks that share a slot */
+	_Atomic int64_t closed_until;         /* monotonic seconds; 0: not lately */
+	atomic_uint changes[CACHE_SLOTS];     /* counts changes of the locks that share a slot */
+	_Atomic int64_t changed[CACHE_SLOTS]; /* when the last one was, in milliseconds */
 };
 
 struct cache *cache_new(struct fs *fs)
@@ -127,10 +129,29 @@ struct cache_stamp cache_stamp(struct cache *cache, const struct atlock_name *na
 	return (struct cache_stamp){ slot, atomic_load(&cache->changes[slot]) };
 }
 
+static int64_t milliseconds_now(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &time);
+	return (int64_t)time.tv_sec * 1000 + time.tv_nsec / 1000000;
+}
+
+static void slot_count(struct cache *cache, unsigned int slot, unsigned int changes)
+{
+	atomic_store(&cache->changed[slot], milliseconds_now());
+	atomic_fetch_add(&cache->changes[slot], changes);
+}
+
+bool cache_quiet(struct cache *cache, const struct atlock_name *name)
+{
+	return milliseconds_now() - atomic_load(&cache->changed[cache_slot(name)]) >= QUIET;
+}
+
 void cache_own(struct cache *cache, const struct atlock_name *name, unsigned int changes)
 {
 	if (changes > 0)
-		atomic_fetch_add(&cache->changes[cache_slot(name)], changes);
+		slot_count(cache, cache_slot(name), changes);
 }
 
 /* Marks first, then compares; a change counts first, then looks for the mark: one of the two sees the other. */
@@ -163,10 +184,7 @@ struct life cache_life(struct call *call, const struct atlock_name *name, const 
 
 static int64_t seconds_now(void)
 {
-	struct timespec time;
-
-	clock_gettime(CLOCK_MONOTONIC_COARSE, &time);
-	return time.tv_sec;
+	return milliseconds_now() / 1000;
 }
 
 /* A second more than the lifetime is for an answer that was under way, and one for what is cut off a time in seconds. */
@@ -187,29 +205,16 @@ bool cache_closed_lately(struct cache *cache)
 	return false;
 }
 
-void cache_change(void *arg, enum atlock_change what, const struct atlock_name *name)
+/* Has the thread tell the kernel; without memory, lifetimes must do. */
+static void stale_send(struct cache *cache, const struct stale *found, const char *component)
 {
-	struct fs *fs = arg;
-	struct cache *cache = fs->cache;
-	char path[ATLOCK_PATH_MAX];
-	/* Whoever comes or goes as a waiter makes the text longer; the lock is there all the same. */
-	struct stale found = { .attr = what == ATLOCK_CHANGE_QUEUE };
-	struct stale *stale;
-	size_t len;
+	size_t len = strlen(component) + 1;
+	struct stale *stale = malloc(sizeof(*stale) + len);
 
-	/* While the manager is opened or closed, nobody asks us anything. */
-	if (what == ATLOCK_CHANGE_DIR || !atomic_load(&cache->running))
-		return;
-	atomic_fetch_add(&cache->changes[cache_slot(name)], 1);
-	if (atlock_name_print(fs->al, name, path, sizeof(path)) != 0 ||
-	    node_find_kept(fs->inodes, path, &kind_lock, found.attr, &found.parent, &found.node) != 0)
-		return;
-	len = strlen(strrchr(path, '/') + 1) + 1;
-	stale = malloc(sizeof(*stale) + len);
 	if (stale == NULL)
 		return;
-	*stale = found;
-	memcpy(stale->component, strrchr(path, '/') + 1, len);
+	*stale = *found;
+	memcpy(stale->component, component, len);
 	pthread_mutex_lock(&cache->mutex);
 	if (cache->queued < CACHE_QUEUE && !cache->stop) {
 		STAILQ_INSERT_TAIL(&cache->queue, stale, link);
@@ -219,4 +224,29 @@ void cache_change(void *arg, enum atlock_change what, const struct atlock_name *
 	}
 	pthread_mutex_unlock(&cache->mutex);
 	free(stale);
+}
+
+/* The kernel looks it up by itself; but should its caller be killed before, nothing else would take the name out of its cache. */
+void cache_renew(struct cache *cache, struct node *node)
+{
+	node_unfind(cache->fs->inodes, node);
+	stale_send(cache, &(struct stale){ .parent = node_id(node->parent), .node = node_id(node) }, node->component);
+}
+
+void cache_change(void *arg, enum atlock_change what, const struct atlock_name *name)
+{
+	struct fs *fs = arg;
+	struct cache *cache = fs->cache;
+	char path[ATLOCK_PATH_MAX];
+	/* Whoever comes or goes as a waiter makes the text longer; the lock is there all the same. */
+	struct stale found = { .attr = what == ATLOCK_CHANGE_QUEUE };
+
+	/* While the manager is opened or closed, nobody asks us anything. */
+	if (what == ATLOCK_CHANGE_DIR || !atomic_load(&cache->running))
+		return;
+	slot_count(cache, cache_slot(name), 1);
+	if (atlock_name_print(fs->al, name, path, sizeof(path)) != 0 ||
+	    node_find_kept(fs->inodes, path, &kind_lock, found.attr, &found.parent, &found.node) != 0)
+		return;
+	stale_send(cache, &found, strrchr(path, '/') + 1);
 }

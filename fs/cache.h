@@ -51,6 +51,15 @@ void cache_own(struct cache *cache, const struct atlock_name *name, unsigned int
 void cache_closed(struct cache *cache);
 bool cache_closed_lately(struct cache *cache);
 
+/*
+ * Whether the lock has not changed in the last moment. One that does all the time is looked up each time: whoever reads it has
+ * a node of its own then (pages.h), which the next change cannot take away.
+ */
+bool cache_quiet(struct cache *cache, const struct atlock_name *name);
+
+/* The kernel is to look this name up again, and finds another node. */
+void cache_renew(struct cache *cache, struct node *node);
+
 /* For atlock_setup.on_change; `arg` is the struct fs. */
 atlock_change_fn cache_change;
 

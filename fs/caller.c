@@ -82,16 +82,6 @@ int caller_opened(struct call *call, const struct handle *handle)
 	return err;
 }
 
-void caller_act_for(struct call *call, const struct handle *handle, struct fuse_ctx *opener)
-{
-	if (handle->uid == call->ctx->uid)
-		return;
-	*opener = *call->ctx;
-	opener->uid = handle->uid;
-	opener->gid = handle->gid;
-	call->ctx = opener;
-}
-
 int caller_view(struct call *call, const struct atlock_view *view, struct atlock_view *shown, char **own)
 {
 	struct atlock_caller caller;

@@ -38,13 +38,6 @@ void caller_act_as_opener(struct call *call, const struct handle *handle, struct
 int caller_opened(struct call *call, const struct handle *handle);
 
 /*
- * From now on the call is the opener's of this file: what a file shows is for the user who opened it, whichever process reads
- * it. `opener` must live as long as the call. Supplementary groups are known of the calling process only, so that an opener who
- * is another user counts with the group of the open alone.
- */
-void caller_act_for(struct call *call, const struct handle *handle, struct fuse_ctx *opener);
-
-/*
  * A view as this caller may read it: `shown` borrows from `view`; `*own`, which may be NULL, is what it has of its own, to be
  * freed after it. 0 or a negative errno.
  */

@@ -5,7 +5,7 @@
  * node's row of operations (kind.h), and answers with what the row returned: a negative errno, 0, or CALL_PARKED when the
  * answer comes later, from park.c or lock_take.c, or has been given already.
  *
- * Threads. Requests run on libfuse's workers, several at once. Each table (inodes, handles, parks, whys, cache, doors) has a mutex
+ * Threads. Requests run on libfuse's workers, several at once. Each table (inodes, handles, pages, parks, whys, cache, doors) has a mutex
  * of its own, taken last and for a few instructions only; no call of the manager is made under one. That of an open
  * file's content is the exception: it orders reads and writes of one open file and is held across the manager's call.
  */
@@ -31,6 +31,7 @@ struct endings;
 struct handles;
 struct inodes;
 struct node;
+struct pages;
 struct parks;
 struct whys;
 
@@ -39,6 +40,7 @@ struct fs {
 	struct fuse_session *session;
 	struct inodes *inodes;
 	struct handles *handles;
+	struct pages *pages;
 	struct parks *parks;
 	struct whys *whys;
 	struct cache *cache;
@@ -63,6 +65,7 @@ struct call {
 	struct node *node; /* what it is about, or the directory of `name`; NULL: not known */
 	const char *name;
 	enum act act;
+	bool paged;          /* a READ for the kernel's pages; see pages.h */
 	const gid_t *groups; /* the caller's, where they were read already (reach.h); NULL: not */
 	size_t group_count;
 	struct atlock_why why;

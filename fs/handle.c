@@ -132,6 +132,11 @@ bool handle_writes(const struct handle *handle)
 	return (handle->flags & O_ACCMODE) != O_RDONLY;
 }
 
+bool handle_reads(const struct handle *handle)
+{
+	return (handle->flags & O_ACCMODE) != O_WRONLY;
+}
+
 /* Two requests of one open file may both be the first: one of them makes it. */
 struct content *handle_content(struct handle *handle)
 {
@@ -155,6 +160,21 @@ struct content *handle_lock(struct handle *handle)
 	if (content != NULL)
 		pthread_mutex_lock(&content->mutex);
 	return content;
+}
+
+bool content_is_told(const struct content *content)
+{
+	return content->sized && content_is_young(content);
+}
+
+bool content_is_young(const struct content *content)
+{
+	struct timespec now;
+	int64_t passed;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	passed = (int64_t)(now.tv_sec - content->made.tv_sec) * ATLOCK_SECOND + now.tv_nsec - content->made.tv_nsec;
+	return passed >= 0 && passed < ATLOCK_SECOND;
 }
 
 int handle_remember(struct handle *handle, const struct atlock_caller *caller)

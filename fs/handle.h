@@ -33,6 +33,7 @@ struct handle {
 	gid_t gid;
 	pid_t pid;
 	uint32_t ino;           /* the lower half of the inode's number: there may be many thousands of handles */
+	atomic_int failed;      /* how a wait of it ended that was parked; 0: it did not */
 	_Atomic uint64_t token; /* the lock's when it was opened; 0: it was free */
 	_Atomic(struct content *) content; /* NULL: nobody needed it yet */
 	_Atomic(struct flocked *) flocked; /* lock_flock.c's, once flock(2) was called */
@@ -45,8 +46,11 @@ struct content {
 	pthread_mutex_t mutex;   /* orders reads and writes of this open file, and protects what follows */
 	char *text;              /* what reads serve */
 	size_t len;
-	size_t pos; /* how far a file without offsets was read */
-	char *tail; /* see lock_write.c */
+	struct timespec made; /* when; see ops_file.c, as the next two */
+	bool sized;           /* its length was told, and it has not been read */
+	bool done;            /* it was read to its end */
+	size_t pos;           /* how far a file without offsets was read */
+	char *tail;           /* see lock_write.c */
 	size_t tail_len;
 	void *cursor; /* the kind's own; freed with free() */
 	int refused;  /* what came of a text whose writer has only heard of its first pieces */
@@ -78,12 +82,17 @@ static inline struct handle *handle_of(const struct fuse_file_info *fi)
 }
 
 bool handle_writes(const struct handle *handle);
+bool handle_reads(const struct handle *handle);
 
 /* Its content; NULL without memory. */
 struct content *handle_content(struct handle *handle);
 
 /* The same with its mutex taken, to be unlocked by the caller. */
 struct content *handle_lock(struct handle *handle);
+
+/* Whether the text was made a moment ago, within a second; and its length told, so that the read that follows finds it so. */
+bool content_is_young(const struct content *content);
+bool content_is_told(const struct content *content);
 
 /* Keeps a copy of the caller, before the file is open. 0 or -ENOMEM. */
 int handle_remember(struct handle *handle, const struct atlock_caller *caller);

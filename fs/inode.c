@@ -6,13 +6,14 @@
 
 #define BUCKETS_MIN 1024
 
-SLIST_HEAD(bucket, node);
+LIST_HEAD(bucket, node);
 
 struct inodes {
 	pthread_mutex_t mutex;
 	struct bucket *buckets; /* mutex, as all below */
 	size_t mask;
 	size_t count;
+	struct bucket fresh; /* nodes that are not to be found */
 	struct node *root;
 };
 
@@ -48,19 +49,23 @@ struct inodes *inodes_new(const struct kind *root)
 	return inodes;
 }
 
+static void bucket_free(struct bucket *bucket)
+{
+	struct node *node;
+	struct node *next;
+
+	LIST_FOREACH_SAFE(node, bucket, link, next)
+		free(node);
+}
+
 /* The kernel does not send a forget for everything when a mount ends. */
 void inodes_free(struct inodes *inodes)
 {
 	if (inodes == NULL)
 		return;
-	for (size_t i = 0; inodes->buckets != NULL && i <= inodes->mask; i++) {
-		struct node *node;
-
-		while ((node = SLIST_FIRST(&inodes->buckets[i])) != NULL) {
-			SLIST_REMOVE_HEAD(&inodes->buckets[i], link);
-			free(node);
-		}
-	}
+	for (size_t i = 0; inodes->buckets != NULL && i <= inodes->mask; i++)
+		bucket_free(&inodes->buckets[i]);
+	bucket_free(&inodes->fresh);
 	free(inodes->buckets);
 	free(inodes->root);
 	pthread_mutex_destroy(&inodes->mutex);
@@ -101,9 +106,9 @@ static void buckets_grow(struct inodes *inodes)
 	for (size_t i = 0; i <= inodes->mask; i++) {
 		struct node *node;
 
-		while ((node = SLIST_FIRST(&inodes->buckets[i])) != NULL) {
-			SLIST_REMOVE_HEAD(&inodes->buckets[i], link);
-			SLIST_INSERT_HEAD(&bigger[node->ino & (size - 1)], node, link);
+		while ((node = LIST_FIRST(&inodes->buckets[i])) != NULL) {
+			LIST_REMOVE(node, link);
+			LIST_INSERT_HEAD(&bigger[node->ino & (size - 1)], node, link);
 		}
 	}
 	free(inodes->buckets);
@@ -118,12 +123,33 @@ static struct node *node_seek(struct inodes *inodes, const struct node *parent, 
 	uint64_t ino = node_ino(parent, component);
 	struct node *node;
 
-	SLIST_FOREACH(node, &inodes->buckets[ino & inodes->mask], link)
+	LIST_FOREACH(node, &inodes->buckets[ino & inodes->mask], link)
 		if (node->ino == ino && node->parent == parent && node->hashed &&
 		    strcmp(node->component, component) == 0 &&
 		    (kind == NULL || (node->kind == kind && node->dir == dir)))
 			return node;
 	return NULL;
+}
+
+/* With the mutex held: as one that is found, or is not. */
+static void node_hash(struct inodes *inodes, struct node *node)
+{
+	if (inodes->count++ / 2 > inodes->mask)
+		buckets_grow(inodes);
+	node->hashed = true;
+	LIST_INSERT_HEAD(&inodes->buckets[node->ino & inodes->mask], node, link);
+}
+
+static void node_unhash(struct inodes *inodes, struct node *node)
+{
+	if (!node->hashed)
+		return;
+	node->hashed = false;
+	if (!node->own)
+		return;
+	LIST_REMOVE(node, link);
+	inodes->count--;
+	LIST_INSERT_HEAD(&inodes->fresh, node, link);
 }
 
 struct node *node_intern(struct inodes *inodes, struct node *parent, const char *component, const struct kind *kind,
@@ -133,20 +159,84 @@ struct node *node_intern(struct inodes *inodes, struct node *parent, const char 
 
 	pthread_mutex_lock(&inodes->mutex);
 	node = node_seek(inodes, parent, component, kind, dir);
-	if (node == NULL) {
+	if (node == NULL || node->own) {
+		if (node != NULL)
+			node_unhash(inodes, node);
 		node = node_new(parent, component, kind, dir);
 		if (node == NULL)
 			goto done;
-		if (inodes->count++ / 2 > inodes->mask)
-			buckets_grow(inodes);
-		node->hashed = true;
-		SLIST_INSERT_HEAD(&inodes->buckets[node->ino & inodes->mask], node, link);
+		node_hash(inodes, node);
 		parent->children++;
 	}
 	node->lookups++;
 done:
 	pthread_mutex_unlock(&inodes->mutex);
 	return node;
+}
+
+static bool node_is_for(const struct node *node, pid_t thread, const unsigned int *changes)
+{
+	bool again = changes != NULL && *changes == node->changes;
+	uint64_t told = atomic_load(&node->told);
+
+	return node->own && (told == 0 || (again && told != NODE_TOLD_SEVERAL)) &&
+	       (atomic_load(&node->landed) || (thread != 0 && atomic_load(&node->maker) == thread));
+}
+
+struct node *node_own(struct inodes *inodes, struct node *parent, const char *component, const struct kind *kind,
+		      uint64_t dir, pid_t thread, const unsigned int *changes)
+{
+	struct node *node;
+
+	pthread_mutex_lock(&inodes->mutex);
+	node = node_seek(inodes, parent, component, kind, dir);
+	if (node == NULL || !node_is_for(node, thread, changes)) {
+		if (node != NULL)
+			node_unhash(inodes, node);
+		node = node_new(parent, component, kind, dir);
+		if (node == NULL)
+			goto done;
+		node->own = true;
+		node_hash(inodes, node);
+		parent->children++;
+	}
+	atomic_store(&node->maker, thread);
+	atomic_store(&node->landed, false);
+	node->changes = changes == NULL ? 0 : *changes;
+	node->lookups++;
+done:
+	pthread_mutex_unlock(&inodes->mutex);
+	return node;
+}
+
+void node_land(struct node *node, pid_t thread)
+{
+	if (node->own && atomic_load(&node->maker) == thread)
+		atomic_store(&node->landed, true);
+}
+
+bool node_is_looked_up(const struct node *node, pid_t thread)
+{
+	return atomic_load(&node->maker) == thread && !atomic_load(&node->landed);
+}
+
+void node_unfind(struct inodes *inodes, struct node *node)
+{
+	pthread_mutex_lock(&inodes->mutex);
+	node_unhash(inodes, node);
+	pthread_mutex_unlock(&inodes->mutex);
+}
+
+void node_refind(struct inodes *inodes, struct node *node)
+{
+	pthread_mutex_lock(&inodes->mutex);
+	if (!node->hashed && node->own &&
+	    node_seek(inodes, node->parent, node->component, node->kind, node->dir) == NULL) {
+		LIST_REMOVE(node, link);
+		node_hash(inodes, node);
+		atomic_store(&node->landed, true);
+	}
+	pthread_mutex_unlock(&inodes->mutex);
 }
 
 struct node *node_hold(struct inodes *inodes, struct node *node)
@@ -164,8 +254,8 @@ static void node_prune(struct inodes *inodes, struct node *node)
 
 	while (node->parent != NULL && node->lookups == 0 && node->children == 0) {
 		parent = node->parent;
-		SLIST_REMOVE(&inodes->buckets[node->ino & inodes->mask], node, node, link);
-		inodes->count--;
+		LIST_REMOVE(node, link);
+		inodes->count -= !node->own || node->hashed;
 		free(node);
 		parent->children--;
 		node = parent;
@@ -186,7 +276,7 @@ void node_retire(struct inodes *inodes, struct node *parent, const char *compone
 
 	pthread_mutex_lock(&inodes->mutex);
 	while ((node = node_seek(inodes, parent, component, NULL, 0)) != NULL)
-		node->hashed = false;
+		node_unhash(inodes, node);
 	pthread_mutex_unlock(&inodes->mutex);
 }
 

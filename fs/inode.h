@@ -3,32 +3,42 @@
  *
  * A node id is the node's address; the root is FUSE_ROOT_ID. A node lives while the kernel counts lookups of it or a child
  * of it lives, and a lookup of the same component gives the same node, unless what it names is another kind of thing now
- * (a lock gone, a directory made in its place). Parent, component and kind never change, so a request reads them without
+ * (a lock gone, a directory made in its place), or a file of which each process that reads it has a node of its own (pages.h). Parent, component and kind never change, so a request reads them without
  * a lock; but once it is answered the kernel may forget the node, and whoever goes on holds it. The number that users see (st_ino) is a hash of the path and survives forgetting and remounting.
  */
 #ifndef INODE_H
 #define INODE_H
 
+#include <bsd/sys/queue.h>
 #include <stdatomic.h>
-#include <sys/queue.h>
 
 #include "fs.h"
 
+struct handle;
 struct kind;
 
 #define NODE_NO_DIR UINT64_MAX
+#define NODE_TOLD_SEVERAL UINT64_MAX /* sizes; see pages.c */
 
 struct node {
 	struct node *parent; /* NULL for the root */
 	const struct kind *kind;
 	uint64_t dir; /* the directory of custom/ that it is or mirrors; NODE_NO_DIR elsewhere */
 	uint64_t ino;
-	SLIST_ENTRY(node) link; /* inodes' mutex, as the next three */
+	LIST_ENTRY(node) link; /* inodes' mutex, as the next three */
 	uint64_t lookups;
 	uint32_t children;
 	bool hashed;
+	bool own;              /* for one process at a time, the maker; see node_own(). Never changes */
+	atomic_bool landed;    /* the maker is past what it looked it up for */
+	atomic_int maker;      /* thread id; 0: not known */
+	unsigned int changes;  /* inodes' mutex: as counted when it was looked up last */
 	atomic_bool kept;      /* the kernel was told something of it that lasts; see cache.h */
 	atomic_bool kept_attr; /* the same of its attributes, since they changed last */
+	_Atomic uint64_t told; /* of a file, as the next three: pages.c knows what it means */
+	struct handle *reader; /* pages' mutex, as the next two: opened last to read it; NULL: closed again */
+	uint32_t readers;
+	uid_t reader_uid;
 	char component[];
 };
 
@@ -41,6 +51,21 @@ fuse_ino_t node_id(const struct node *node);
 /* The node of a component, counted once more for a reply to the kernel. NULL without memory. */
 struct node *node_intern(struct inodes *inodes, struct node *parent, const char *component, const struct kind *kind,
 			 uint64_t dir);
+
+/*
+ * The same, but a node that this thread alone looks up now: a new one, or one that is only known from before and not open for
+ * reading (node_unfind). A thread that looked a node up is about to open it, or to ask for something else about it: after that
+ * (node_land), or if it was made by CREATE, which opens it, the node is another's who looks for it. One whose size was told is
+ * not, unless that was one size and no changes were counted since it was looked up.
+ */
+struct node *node_own(struct inodes *inodes, struct node *parent, const char *component, const struct kind *kind,
+		      uint64_t dir, pid_t thread, const unsigned int *changes);
+void node_land(struct node *node, pid_t thread);
+bool node_is_looked_up(const struct node *node, pid_t thread);
+
+/* No lookup finds it any more; or again, if there is none that it would find instead. */
+void node_unfind(struct inodes *inodes, struct node *node);
+void node_refind(struct inodes *inodes, struct node *node);
 
 /* Keeps a node that somebody has, as one more lookup would. */
 struct node *node_hold(struct inodes *inodes, struct node *node);

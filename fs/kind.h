@@ -37,6 +37,8 @@ struct found {
 	uint64_t dir;
 	struct stat st; /* st_ino is filled in by the dispatcher */
 	struct life life;
+	bool sized;   /* a file's size is exact. Else it is for stat() to say; see pages.h */
+	bool counted; /* life.stamp says, also without a lifetime, whether a lock has changed since */
 };
 
 struct kind {
@@ -45,6 +47,9 @@ struct kind {
 	bool plus;    /* what it lists may be kept by the kernel, so looking it up at once is worth it */
 	bool mirror;  /* what is below names locks as if it were the root: queue/, wait/ */
 	bool permits; /* its operations check who may; permit.h does it for all others */
+	bool ends; /* what it names may end or become another's while it is open: each read from the start looks at it */
+	bool passing; /* made when it is looked at, and as old as that; mode 444 */
+	off_t most;   /* bytes that no text of it has; 0: PAGES_MOST */
 
 	/* How reasons end (refuse.h): what can be done to it or in it, and what a name may mean that is not there. */
 	const char *hint;
@@ -69,7 +74,8 @@ struct kind {
 	int (*rename)(struct call *call, struct node *dir, const char *from, const char *to, unsigned int flags);
 
 	/*
-	 * Files. `text` makes what reads serve, anew at offset 0 (malloc'ed); `read` replaces that and replies itself. `write`
+	 * Files. `text` makes what reads serve, anew at offset 0 (malloc'ed); `read` replaces that and replies itself, and fills
+	 * what it was asked for up to the end of the file if call->paged. `write`
 	 * takes all or nothing, and `flush` says at close what could not be said before. `release` has nobody to tell.
 	 */
 	int (*open)(struct call *call, struct node *node, struct handle *handle);

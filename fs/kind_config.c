@@ -37,7 +37,7 @@ static int option_attr(struct call *call, const char *name, struct stat *st, str
 	if (len < 0)
 		return len;
 	attr_file(call->fs, 0644, (size_t)len, st);
-	*life = (struct life){ .entry = LIFE_STEADY };
+	*life = (struct life){ 0 };
 	return 0;
 }
 
@@ -165,7 +165,6 @@ static int config_unlink(struct call *call, struct node *dir, const char *name)
 const struct kind kind_config = {
 	.type = S_IFDIR,
 	.hint = "every option has its file: echo <value> > config/<option>, by an administrator, changes it",
-	.plus = true,
 	.stat = config_stat,
 	.lookup = config_lookup,
 	.list = config_list,

@@ -110,6 +110,7 @@ static int events_lookup(struct call *call, struct node *dir, const char *name, 
 		return live_stat(call, dir, &out->st, &out->life);
 	}
 	out->kind = &kind_events_day;
+	out->sized = true;
 	return day_attr(call, name, &out->st, &out->life);
 }
 

@@ -1,6 +1,10 @@
 /*
  * locks.jsonl: every held lock, then every waiter, one JSON object a line. There may be millions, so it is made a page at a
- * time while it is read; its size is not known before and shows as 0, as in /proc. A page is one consistent state.
+ * time while it is read, and an open file keeps one page and its place. A page is one consistent state.
+ *
+ * A list that is short is made as a whole, and is as long as it was said to be. The size of a long one is counted for who asks for
+ * it, and it may be another by the time it is read. read(2) goes on to the end whatever was counted; reads that end where the
+ * count did, while the list goes on, or that begin behind its end, fail with EIO instead of leaving out what is there.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -11,40 +15,47 @@
 #include "caller.h"
 #include "handle.h"
 #include "kind.h"
+#include "pages.h"
 #include "permit.h"
 #include "reach.h"
 
-#define PAGE_LOCKS 2048
+#define PAGE_LINES 32
+#define WHOLE_MAX (64U * 1024) /* bytes of a list that is made as a whole */
 
-/* How far a handle was read: `text` is the current page and begins at this offset of the file. */
+/* How far a list is made. */
 struct cursor {
-	size_t begins;
 	struct atlock_query query;
-	enum { PAGES_LOCKS, PAGE_WAITERS, PAGES_END } at;
+	struct atlock_place queue; /* of the queue that is shown, or was last */
+	struct atlock_name lock;   /* whose queue is shown; len 0: none */
+	struct atlock_place ticket;
+	enum { MAKE_LOCKS, MAKE_WAITERS, MADE } at;
 };
 
-static int jsonl_stat(struct call *call, struct node *node, struct stat *st, struct life *life)
-{
-	(void)node;
-	attr_file(call->fs, 0444, 0, st);
-	*life = (struct life){ .entry = LIFE_STEADY, .attr = 0 };
-	return 0;
-}
+/* A list in an open file: content->text is the part that begins at this offset, and ends where the cursor is. */
+struct reading {
+	struct cursor cursor;
+	size_t begins;
+	size_t counted; /* the size that was said of a long list; 0: none */
+	bool whole;     /* the text is all there is */
+};
 
 struct page {
 	struct call *call;
 	struct atlock *al;
 	struct reach reach;
 	FILE *out;
-	const struct atlock_name *lock;
+	struct cursor *cursor;
+	unsigned int lines;
+	int err;
 };
 
-static int put_line(FILE *out, char *line)
+static int put_line(struct page *page, char *line)
 {
 	if (line == NULL)
 		return -ENOMEM;
-	fprintf(out, "%s\n", line);
+	fprintf(page->out, "%s\n", line);
 	free(line);
+	page->lines++;
 	return 0;
 }
 
@@ -66,8 +77,9 @@ static int page_lock(void *arg, const struct atlock_view *view)
 		shown.meta_len = 0;
 	}
 	if (err == 0)
-		err = put_line(page->out, atlock_view_json(page->al, &shown, &len));
+		err = put_line(page, atlock_view_json(page->al, &shown, &len));
 	free(own);
+	page->err = err < 0 ? err : 0;
 	return err;
 }
 
@@ -76,99 +88,305 @@ static int page_ticket(void *arg, const struct atlock_ticket *ticket)
 	struct page *page = arg;
 	size_t len;
 
-	return put_line(page->out, atlock_ticket_json(page->al, page->lock, ticket, &len));
+	page->err = put_line(page, atlock_ticket_json(page->al, &page->cursor->lock, ticket, &len));
+	return page->err < 0 || page->lines >= PAGE_LINES;
 }
 
-/* Queues are read one by one after the list of them. */
+/* The next queue that the reader may know of. */
 static int page_queue(void *arg, const struct atlock_name *name, uint64_t waiters)
 {
 	struct page *page = arg;
-	int err;
 
 	(void)waiters;
 	if (!reach_lock(&page->reach, name))
 		return 0;
-	page->lock = name;
-	err = atlock_queue_list(page->al, name, NULL, page_ticket, page);
-	return err < 0 ? err : 0;
+	page->cursor->lock = *name;
+	page->cursor->ticket.len = 0;
+	return 1;
 }
 
-/* Makes the page after the current one. */
-static int page_next(struct call *call, struct content *content, struct cursor *cursor)
+static int page_locks(struct page *page)
 {
-	struct page page = { .call = call, .al = call->al };
-	char *text = NULL;
-	size_t len = 0;
+	int err;
+
+	page->cursor->query.limit = PAGE_LINES;
+	err = atlock_list(page->al, &page->cursor->query, page_lock, page);
+	if (err == 0)
+		page->cursor->at = MAKE_WAITERS;
+	return page->err < 0 ? page->err : err < 0 ? err : 0;
+}
+
+static int page_waiters(struct page *page)
+{
+	struct cursor *cursor = page->cursor;
+	int err = 0;
+
+	while (err == 0 && cursor->at == MAKE_WAITERS && page->lines < PAGE_LINES) {
+		if (cursor->lock.len == 0) {
+			err = atlock_queues(page->al, &cursor->queue, page_queue, page);
+			if (err == 0 && cursor->lock.len == 0)
+				cursor->at = MADE;
+		} else {
+			err = atlock_queue_list(page->al, &cursor->lock, &cursor->ticket, page_ticket, page);
+			if (page->lines < PAGE_LINES)
+				cursor->lock.len = 0;
+		}
+		err = page->err < 0 ? page->err : err < 0 ? err : 0;
+	}
+	return err;
+}
+
+/* Adds some lines to `out`, or none and sets cursor->at to MADE. */
+static int cursor_step(struct call *call, struct cursor *cursor, FILE *out)
+{
+	struct page page = { .call = call, .al = call->al, .out = out, .cursor = cursor };
 	int err = reach_begin(&page.reach, call);
 
-	page.out = err < 0 ? NULL : open_memstream(&text, &len);
-	if (page.out == NULL) {
-		reach_end(&page.reach);
-		return err < 0 ? err : -ENOMEM;
-	}
-	if (cursor->at == PAGES_LOCKS) {
-		cursor->query.limit = PAGE_LOCKS;
-		err = atlock_list(call->al, &cursor->query, page_lock, &page);
-		if (err == 0)
-			cursor->at = PAGE_WAITERS;
-	} else {
-		err = atlock_queues(call->al, NULL, page_queue, &page);
-		cursor->at = PAGES_END;
-	}
+	if (err == 0 && cursor->at == MAKE_LOCKS)
+		err = page_locks(&page);
+	else if (err == 0)
+		err = page_waiters(&page);
 	reach_end(&page.reach);
-	if (fclose(page.out) != 0 && err >= 0)
+	return err;
+}
+
+/* The next lines, at least one, or "" at the end; or with `most` all that come until there are so many bytes. */
+static int cursor_text(struct call *call, struct cursor *cursor, size_t most, char **text, size_t *len)
+{
+	FILE *out = open_memstream(text, len);
+	int err = out == NULL ? -ENOMEM : 0;
+
+	while (err == 0 && cursor->at != MADE && (ftell(out) == 0 || (size_t)ftell(out) < most))
+		err = cursor_step(call, cursor, out);
+	if (out != NULL && fclose(out) != 0 && err == 0)
 		err = -ENOMEM;
-	if (err < 0) {
-		free(text);
-		return err;
+	if (out != NULL && err < 0)
+		free(*text);
+	return err;
+}
+
+/* Counts the whole list. */
+static int cursor_count(struct call *call, size_t *size)
+{
+	struct cursor *cursor = calloc(1, sizeof(*cursor));
+	int err = cursor == NULL ? -ENOMEM : 0;
+
+	*size = 0;
+	while (err == 0 && cursor->at != MADE) {
+		char *text = NULL;
+		size_t len = 0;
+
+		err = cursor_text(call, cursor, WHOLE_MAX, &text, &len);
+		if (err == 0)
+			free(text);
+		*size += len;
 	}
-	cursor->begins += content->len;
+	free(cursor);
+	return err;
+}
+
+/* --- An open file --- */
+
+static void reading_drop(struct content *content)
+{
+	free(content->text);
+	content->text = NULL;
+	content->len = 0;
+}
+
+/* Begins anew. What was counted is kept for who was told and has not read yet. */
+static int reading_reset(struct content *content)
+{
+	struct reading *reading = content->cursor;
+	size_t counted = reading != NULL && content->sized ? reading->counted : 0;
+
+	reading_drop(content);
+	free(content->cursor);
+	content->cursor = reading = calloc(1, sizeof(*reading));
+	if (reading == NULL)
+		return -ENOMEM;
+	reading->counted = counted;
+	return 0;
+}
+
+/* Goes to the next part. */
+static int reading_step(struct call *call, struct content *content)
+{
+	struct reading *reading = content->cursor;
+	char *text = NULL;
+	size_t len = 0;
+	int err = cursor_text(call, &reading->cursor, 0, &text, &len);
+
+	if (err < 0)
+		return err;
+	reading->begins += content->len;
 	free(content->text);
 	content->text = text;
 	content->len = len;
 	return 0;
 }
 
-/* Starts over at offset 0 and when somebody seeks back. */
-static int cursor_reset(struct content *content)
+/* Makes the list as a whole if it is short; if not, it is at its start. */
+static int reading_begin(struct call *call, struct content *content)
 {
-	free(content->cursor);
-	free(content->text);
-	content->text = NULL;
-	content->len = 0;
-	content->cursor = calloc(1, sizeof(struct cursor));
-	return content->cursor == NULL ? -ENOMEM : 0;
+	struct reading *reading;
+	int err = reading_reset(content);
+
+	if (err < 0)
+		return err;
+	reading = content->cursor;
+	err = cursor_text(call, &reading->cursor, WHOLE_MAX, &content->text, &content->len);
+	if (err < 0) {
+		content->text = NULL;
+		content->len = 0;
+		return err;
+	}
+	clock_gettime(CLOCK_REALTIME, &content->made);
+	content->done = false;
+	reading->whole = reading->cursor.at == MADE;
+	return reading->whole ? 0 : reading_reset(content);
+}
+
+/* Goes to the part that has this offset; behind the end to the last. */
+static int reading_seek(struct call *call, struct content *content, size_t at)
+{
+	struct reading *reading = content->cursor;
+	int err = 0;
+
+	if (at < reading->begins) {
+		err = reading_reset(content);
+		reading = content->cursor;
+	}
+	while (err == 0 && !reading->whole && at >= reading->begins + content->len && reading->cursor.at != MADE)
+		err = reading_step(call, content);
+	return err;
+}
+
+/* Fills `data` from an offset on: how much, or a negative errno. */
+static ssize_t reading_fill(struct call *call, struct content *content, char *data, size_t size, size_t off)
+{
+	size_t filled = 0;
+
+	while (filled < size) {
+		const struct reading *reading;
+		size_t left;
+		size_t n;
+		int err = reading_seek(call, content, off + filled);
+
+		if (err < 0)
+			return err;
+		reading = content->cursor;
+		if (off + filled >= reading->begins + content->len)
+			break;
+		left = reading->begins + content->len - off - filled;
+		n = size - filled < left ? size - filled : left;
+		memcpy(data + filled, content->text + (off + filled - reading->begins), n);
+		filled += n;
+	}
+	return (ssize_t)filled;
+}
+
+/* Whether a read of a long list ends where it was counted to and the list does not, or begins behind its end. */
+static bool reading_misses(struct call *call, struct content *content, size_t size, size_t off, size_t filled)
+{
+	const struct reading *reading = content->cursor;
+	size_t counted = reading->counted;
+
+	if (reading->whole || counted == 0)
+		return false;
+	if (filled == 0)
+		return off > reading->begins + content->len;
+	if (call->paged)
+		return off + filled > counted && off < counted;
+	return off + size == counted && reading_seek(call, content, counted) == 0 &&
+	       counted < ((const struct reading *)content->cursor)->begins + content->len;
+}
+
+static int reading_serve(struct call *call, struct content *content, size_t size, size_t off)
+{
+	char *data = malloc(size);
+	ssize_t n = data == NULL ? -ENOMEM : reading_fill(call, content, data, size, off);
+
+	if (n >= 0 && reading_misses(call, content, size, off, (size_t)n))
+		n = call_refuse(call, -EIO, ATLOCK_INVALID_REQUEST,
+				"locks.jsonl has changed since its size was asked for: read it to its end instead");
+	if (!call->paged)
+		content->done = n >= 0 && (size_t)n < size;
+	if (n >= 0)
+		fuse_reply_buf(call->req, data, (size_t)n);
+	free(data);
+	return n < 0 ? (int)n : 0;
 }
 
 static int jsonl_read(struct call *call, struct node *node, struct handle *handle, size_t size, off_t off)
 {
 	struct content *content = handle_lock(handle);
-	size_t at = (size_t)off;
-	struct cursor *cursor;
+	const struct reading *reading;
 	int err = 0;
 
 	(void)node;
 	if (content == NULL)
 		return -ENOMEM;
-	cursor = content->cursor;
-	if (at == 0 || cursor == NULL || at < cursor->begins)
-		err = cursor_reset(content);
-	cursor = content->cursor;
-	while (err == 0 && at >= cursor->begins + content->len && cursor->at != PAGES_END)
-		err = page_next(call, content, cursor);
-	if (err == 0) {
-		size_t skip = at - cursor->begins;
-		size_t left = skip < content->len ? content->len - skip : 0;
-
-		fuse_reply_buf(call->req, left == 0 ? NULL : content->text + skip, size < left ? size : left);
-	}
+	reading = content->cursor;
+	if (reading == NULL || (off == 0 && !(reading->whole && (call->paged || content_is_told(content)))))
+		err = reading_begin(call, content);
+	if (err == 0)
+		err = reading_serve(call, content, size, (size_t)off);
+	if (!call->paged)
+		content->sized = false;
 	pthread_mutex_unlock(&content->mutex);
+	return err;
+}
+
+/* What an open file is going to show is as long as that. Whoever is in the middle of it goes on with it. */
+static int reading_size(struct call *call, struct content *content, size_t *size)
+{
+	struct reading *reading = content->cursor;
+	bool middle = reading != NULL && !content->sized && (!content->done || content_is_young(content));
+	int err = 0;
+
+	if (reading == NULL || !(middle || content_is_told(content)))
+		err = reading_begin(call, content);
+	if (err < 0)
+		return err;
+	reading = content->cursor;
+	*size = content->len;
+	if (!reading->whole)
+		err = cursor_count(call, size);
+	reading->counted = *size;
+	content->sized = !middle;
+	return err;
+}
+
+static int jsonl_stat(struct call *call, struct node *node, struct stat *st, struct life *life)
+{
+	struct handle *reader = node == NULL ? NULL : pages_reader(call, node);
+	struct content *content = reader == NULL ? NULL : handle_lock(reader);
+	struct call as_opener = *call;
+	struct fuse_ctx opener;
+	size_t size = 0;
+	int err;
+
+	if (content == NULL) {
+		err = cursor_count(call, &size);
+		attr_passing(call->fs, 0444, size, st);
+	} else {
+		caller_act_as_opener(&as_opener, reader, &opener);
+		err = reading_size(&as_opener, content, &size);
+		attr_passing(call->fs, 0444, size, st);
+		st->st_mtim = st->st_ctim = content->made;
+		pthread_mutex_unlock(&content->mutex);
+	}
+	handle_drop(reader);
+	*life = (struct life){ 0 };
 	return err;
 }
 
 const struct kind kind_locks_jsonl = {
 	.type = S_IFREG,
 	.hint = "it is written by the file system alone: locks are changed as files below repos/, custom/ and global/",
+	.passing = true,
+	.most = (off_t)1 << 30,
 	.stat = jsonl_stat,
 	.read = jsonl_read,
 };

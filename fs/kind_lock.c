@@ -47,20 +47,28 @@ bool lock_is_ending(struct call *call, const struct atlock_name *name)
 	return ending;
 }
 
+/* Reads a lock for its attributes: 0, or 1 if it is free. Clear the view in any case. */
+static int lock_view(struct call *call, const struct atlock_name *name, struct atlock_view *view)
+{
+	int err = atlock_get(call->al, name, view);
+
+	if (err == 0 && atlock_who_is_flock(view->who) && endings_wait(call->fs->endings, view->token)) {
+		atlock_view_clear(view);
+		err = atlock_get(call->al, name, view);
+	}
+	if (err == 0 && name->who[0] != '\0')
+		lock_take_up(call, name, view);
+	return err;
+}
+
 int lock_stat(struct call *call, const struct atlock_name *name, struct stat *st, struct life *life)
 {
 	struct cache_stamp stamp = cache_stamp(call->fs->cache, name);
 	struct atlock_view view = { 0 };
-	int err = atlock_get(call->al, name, &view);
+	int err = lock_view(call, name, &view);
 
-	if (err == 0 && atlock_who_is_flock(view.who) && endings_wait(call->fs->endings, view.token)) {
-		atlock_view_clear(&view);
-		err = atlock_get(call->al, name, &view);
-	}
 	*life = (struct life){ 0 };
 	if (err == 0) {
-		if (name->who[0] != '\0')
-			lock_take_up(call, name, &view);
 		*life = cache_life(call, name, view.who, view.expires_at, stamp);
 		err = attr_lock(call, &view, st);
 	} else if (err == 1) {
@@ -70,20 +78,38 @@ int lock_stat(struct call *call, const struct atlock_name *name, struct stat *st
 	return err;
 }
 
+/*
+ * The kernel keeps what it finds only if that is the same to everybody, and will be for a while: then it is told the size, too.
+ */
 int lock_lookup(struct call *call, struct node *dir, const char *name, struct found *out)
 {
+	struct atlock_view view = { 0 };
+	struct cache_stamp stamp;
 	struct atlock_name lock;
 	int err = tree_lock(call, dir, name, &lock);
 
 	if (err < 0)
 		return err;
-	out->kind = &kind_lock;
-	err = lock_stat(call, &lock, &out->st, &out->life);
-	tree_limit_life(call, dir, &out->life);
+	stamp = cache_stamp(call->fs->cache, &lock);
+	err = lock_view(call, &lock, &view);
 	/* A holder is owner and who: another user's of the same who is not the one that is asked for, but by those who may name it. */
-	if (err == 0 && lock.who[0] != '\0' && out->st.st_uid != call->ctx->uid && call->ctx->uid != 0 &&
+	if (err == 0 && lock.who[0] != '\0' && view.uid != call->ctx->uid && call->ctx->uid != 0 &&
 	    !caller_overrides(call, &lock))
 		err = 1;
+	if (err == 0) {
+		out->kind = &kind_lock;
+		if (!atlock_hides(call->al) && cache_quiet(call->fs->cache, &lock))
+			out->life = cache_life(call, &lock, view.who, view.expires_at, stamp);
+		out->life.stamp = stamp;
+		out->counted = true;
+		tree_limit_life(call, dir, &out->life);
+		out->sized = out->life.entry > 0;
+		if (out->sized)
+			err = attr_lock(call, &view, &out->st);
+		else
+			attr_held_lock(call, &view, &out->st);
+	}
+	atlock_view_clear(&view);
 	return err != 1 ? err : lock_flock_failed(call) ? -EIO : -ENOENT;
 }
 
@@ -211,6 +237,7 @@ const struct kind kind_lock = {
 	.type = S_IFREG,
 	.hint = "what can be done to a lock is in README",
 	.permits = true,
+	.ends = true,
 	.stat = lock_node_stat,
 	.set = lock_set,
 	.open = lock_open,

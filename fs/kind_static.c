@@ -20,8 +20,8 @@ static int static_stat(struct call *call, text_fn *make, double life_s, struct s
 	if (err < 0)
 		return err;
 	free(text);
-	attr_file(call->fs, 0444, len, st);
-	*life = (struct life){ .entry = LIFE_STEADY, .attr = life_s };
+	(life_s > 0 ? attr_file : attr_passing)(call->fs, 0444, len, st);
+	*life = (struct life){ .entry = life_s, .attr = life_s };
 	return 0;
 }
 
@@ -122,12 +122,14 @@ static int readme_stat(struct call *call, struct node *node, struct stat *st, st
 const struct kind kind_health = {
 	.type = S_IFREG,
 	.hint = "it is written by the file system alone",
+	.passing = true,
 	.stat = health_stat,
 	.text = health_text,
 };
 const struct kind kind_why = {
 	.type = S_IFREG,
 	.hint = "it is written by the file system alone, after every refusal",
+	.passing = true,
 	.stat = why_stat,
 	.text = why_file_text,
 	.xattr_get = why_xattr_get,

@@ -132,6 +132,7 @@ static int ticket_write(struct call *call, struct node *node, struct handle *han
 
 const struct kind kind_ticket = {
 	.type = S_IFREG,
+	.ends = true,
 	.hint = "a ticket is moved to another priority or removed, by whoever made it",
 	.stat = ticket_stat,
 	.set = ticket_set,

@@ -1,6 +1,10 @@
 /*
  * wait/<lock>: a file for every lock there could be, none of them listed. Reading it blocks until the lock is the caller's
  * and then gives the lock's text; writing it blocks in the write, which says how to wait.
+ *
+ * What the text will be is not known before, and its length neither. A size that is larger makes the kernel ask for the pages
+ * of it (sendfile(2), splice(2)), as it would not at size 0, and a short answer ends the file. It is as large as a block, which tools
+ * take as no more than a hint (in /sys all sizes are such), and those that insist on it (tar, rsync) fail after the wait, loudly.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -10,8 +14,11 @@
 #include "attr.h"
 #include "caller.h"
 #include "handle.h"
+#include "pages.h"
 #include "park.h"
 #include "tree.h"
+
+#define WAIT_SIZE (128U * 1024) /* more than any lock's text */
 
 static const char wait_hint[] =
 	"nothing is kept in wait/: cat wait/<lock>, or write to it, waits until the lock is yours; rm <lock> gives it back";
@@ -21,11 +28,23 @@ static int wait_dir_stat(struct call *call, struct node *node, struct stat *st, 
 	return tree_mirror_stat(call, node->dir, 0555, st, life);
 }
 
+/* Once the lock is there, the size is that of its text. */
 static int wait_stat(struct call *call, struct node *node, struct stat *st, struct life *life)
 {
-	(void)node;
-	attr_file(call->fs, 0666, 0, st);
-	*life = (struct life){ .entry = 0, .attr = LIFE_STEADY };
+	struct handle *reader = node == NULL ? NULL : pages_reader(call, node);
+	struct content *content = reader == NULL ? NULL : atomic_load(&reader->content);
+	size_t size = WAIT_SIZE;
+
+	if (content != NULL) {
+		pthread_mutex_lock(&content->mutex);
+		if (content->text != NULL)
+			size = content->len;
+		pthread_mutex_unlock(&content->mutex);
+	}
+	handle_drop(reader);
+	attr_file(call->fs, 0666, size, st);
+	st->st_blksize = WAIT_SIZE;
+	*life = (struct life){ 0 };
 	return 0;
 }
 
@@ -44,6 +63,7 @@ static int wait_lookup(struct call *call, struct node *dir, const char *name, st
 	if (err < 0)
 		return err;
 	out->kind = &kind_wait;
+	out->sized = true;
 	return wait_stat(call, NULL, &out->st, &out->life);
 }
 
@@ -69,8 +89,16 @@ static int reply_text(struct call *call, struct content *content, size_t size)
 	return err;
 }
 
+/* The same of a page, by offset. */
+static int reply_page(struct call *call, struct content *content, size_t size, size_t off)
+{
+	size_t left = off < content->len ? content->len - off : 0;
+
+	return fuse_reply_buf(call->req, left == 0 ? NULL : content->text + off, size < left ? size : left);
+}
+
 /* The lock may have ended between the grant and now: two calls of one holder were told, and the other gave it back. */
-static int answer_read(struct call *call, struct node *node, struct handle *handle, size_t size,
+static int answer_text(struct call *call, struct node *node, struct handle *handle, size_t size, bool paged,
 		       const struct atlock_grant *grant)
 {
 	struct content *content = NULL;
@@ -100,9 +128,22 @@ static int answer_read(struct call *call, struct node *node, struct handle *hand
 	content->text = text;
 	content->len = len;
 	content->pos = 0;
-	err = reply_text(call, content, size);
+	err = paged ? reply_page(call, content, size, 0) : reply_text(call, content, size);
 	pthread_mutex_unlock(&content->mutex);
 	return err;
+}
+
+static int answer_read(struct call *call, struct node *node, struct handle *handle, size_t size,
+		       const struct atlock_grant *grant)
+{
+	return answer_text(call, node, handle, size, false, grant);
+}
+
+/* Of the first page: no other is waited for. */
+static int answer_page(struct call *call, struct node *node, struct handle *handle, size_t size,
+		       const struct atlock_grant *grant)
+{
+	return answer_text(call, node, handle, size, true, grant);
 }
 
 static int answer_write(struct call *call, struct node *node, struct handle *handle, size_t size,
@@ -147,21 +188,42 @@ static int wait_for(struct call *call, struct atlock_request req, struct node *n
 	return park_wait(call, &req, node, handle, size, answer);
 }
 
+/*
+ * The kernel asks twice for a page that it cannot get, first ahead and then in earnest: how the wait ended is the answer to the
+ * second as well. An interrupted one has not ended by itself.
+ */
+static int wait_page(struct call *call, struct node *node, struct handle *handle, size_t size, off_t off)
+{
+	int failed = atomic_exchange(&handle->failed, 0);
+
+	if (failed < 0) {
+		call_told(call);
+		return failed;
+	}
+	return off > 0 ? -EIO
+		       : wait_for(call, (struct atlock_request){ .priority = ATLOCK_NORMAL }, node, handle, size,
+				  answer_page);
+}
+
 static int wait_read(struct call *call, struct node *node, struct handle *handle, size_t size, off_t off)
 {
 	struct atlock_request req = { .priority = ATLOCK_NORMAL };
 	struct content *content = atomic_load(&handle->content);
 	bool served = false;
 
-	(void)off;
 	if (content != NULL) {
 		pthread_mutex_lock(&content->mutex);
 		served = content->text != NULL;
-		if (served)
+		if (served && call->paged)
+			reply_page(call, content, size, (size_t)off);
+		else if (served)
 			reply_text(call, content, size);
 		pthread_mutex_unlock(&content->mutex);
 	}
-	return served ? 0 : wait_for(call, req, node, handle, size, answer_read);
+	if (served)
+		return 0;
+	return call->paged ? wait_page(call, node, handle, size, off)
+			   : wait_for(call, req, node, handle, size, answer_read);
 }
 
 /*

@@ -86,6 +86,9 @@ static int take_show(struct job *job)
 	attr_new_lock(call, &job->caller, job->req.mode, job->grant.acquired_at, &found->st);
 	found->life = cache_life(call, &job->name, job->caller.who, job->grant.expires_at, job->stamp);
 	found->life.attr = 0;
+	if (!found->life.stamped)
+		found->life.stamp = cache_stamp(call->fs->cache, &job->name);
+	found->counted = true;
 	return handle_remember(job->handle, &job->caller);
 }
 

@@ -24,6 +24,7 @@
 #include "notify.h"
 #include "ops.h"
 #include "options.h"
+#include "pages.h"
 #include "park.h"
 #include "rights.h"
 #include "stop.h"
@@ -58,13 +59,14 @@ static int fs_init(struct fs *fs, int ready_fd)
 		return complain("random numbers", strerror(errno));
 	fs->inodes = inodes_new(&kind_root);
 	fs->handles = handles_new();
+	fs->pages = pages_new();
 	fs->parks = parks_new();
 	fs->whys = whys_new();
 	fs->cache = cache_new(fs);
 	fs->endings = endings_new(loop_catch_up);
 	fs->doors = doors_new();
-	if (fs->inodes == NULL || fs->handles == NULL || fs->parks == NULL || fs->whys == NULL || fs->cache == NULL ||
-	    fs->endings == NULL || fs->doors == NULL)
+	if (fs->inodes == NULL || fs->handles == NULL || fs->pages == NULL || fs->parks == NULL || fs->whys == NULL ||
+	    fs->cache == NULL || fs->endings == NULL || fs->doors == NULL)
 		return complain("start", strerror(ENOMEM));
 	return 0;
 }
@@ -74,6 +76,7 @@ static void fs_clear(struct fs *fs)
 	cache_free(fs->cache);
 	handles_free(fs->handles);
 	inodes_free(fs->inodes);
+	pages_free(fs->pages);
 	parks_free(fs->parks);
 	whys_free(fs->whys);
 	endings_free(fs->endings);

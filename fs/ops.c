@@ -11,6 +11,7 @@
 #include "handle.h"
 #include "lock.h"
 #include "notify.h"
+#include "pages.h"
 #include "permit.h"
 #include "refuse.h"
 #include "tree.h"
@@ -20,9 +21,17 @@
 int ops_entry(struct call *call, struct node *dir, const char *name, const struct found *found,
 	      struct fuse_entry_param *out)
 {
-	struct node *node = node_intern(call->fs->inodes, dir, name, found->kind, found->dir);
+	const struct kind *kind = found->kind;
+	struct inodes *inodes = call->fs->inodes;
+	bool file = S_ISREG(found->st.st_mode);
+	struct node *node;
 	bool keep;
 
+	if (file && found->life.entry <= 0)
+		node = node_own(inodes, dir, name, kind, found->dir, call->ctx->pid,
+				found->counted ? &found->life.stamp.changes : NULL);
+	else
+		node = node_intern(inodes, dir, name, kind, found->dir);
 	if (node == NULL)
 		return -ENOMEM;
 	keep = !found->life.stamped || cache_keep(call->fs->cache, node, found->life.stamp);
@@ -30,9 +39,15 @@ int ops_entry(struct call *call, struct node *dir, const char *name, const struc
 		.ino = node_id(node),
 		.attr = found->st,
 		.attr_timeout = keep ? found->life.attr : 0,
-		.entry_timeout = keep ? found->life.entry : 0,
+		.entry_timeout = keep && !node->own ? found->life.entry : 0,
 	};
 	out->attr.st_ino = node->ino;
+	if (file && found->sized) {
+		pages_told(node, found->st.st_size);
+	} else if (file) {
+		out->attr.st_size = kind->most > 0 ? kind->most : PAGES_MOST;
+		out->attr_timeout = 0;
+	}
 	return 0;
 }
 
@@ -117,6 +132,10 @@ static void reply_attr(struct call *call, struct node *node)
 	int err = node->kind->stat(call, node, &st, &life);
 
 	st.st_ino = node->ino;
+	if (err == 0 && S_ISREG(st.st_mode)) {
+		ops_size(call, node, &st);
+		pages_told(node, st.st_size);
+	}
 	if (err == 0 && life.stamped && !cache_keep(call->fs->cache, node, life.stamp))
 		life.attr = 0;
 	if (err < 0)
@@ -131,6 +150,7 @@ static void op_getattr(fuse_req_t req, fuse_ino_t id, struct fuse_file_info *fi)
 
 	(void)fi;
 	call_begin(&call, req, node_of(fuse_req_userdata(req), id), NULL, ACT_LOOK);
+	node_land(call.node, call.ctx->pid);
 	reply_attr(&call, call.node);
 }
 
@@ -163,6 +183,9 @@ static void op_setattr(fuse_req_t req, fuse_ino_t id, struct stat *want, int whi
 	node = node_of(fuse_req_userdata(req), id);
 	call_begin(&call, req, node, NULL, ACT_CHANGE);
 	which = set_take_now(node, want, which);
+	node_land(node, call.ctx->pid);
+	if ((which & FUSE_SET_ATTR_SIZE) != 0 && handle_of(fi) != NULL && !handle_reads(handle_of(fi)))
+		pages_written(node);
 	err = permit_set(&call, node, handle_of(fi), want, which);
 	if (node->kind->set == NULL)
 		err = refuse_lacking(&call, err == -EPERM ? 0 : err);
@@ -176,7 +199,6 @@ static void op_setattr(fuse_req_t req, fuse_ino_t id, struct stat *want, int whi
 
 static void op_access(fuse_req_t req, fuse_ino_t id, int mask)
 {
-	struct life life;
 	struct stat st;
 	struct node *node;
 	struct call call;
@@ -184,7 +206,8 @@ static void op_access(fuse_req_t req, fuse_ino_t id, int mask)
 
 	node = node_of(fuse_req_userdata(req), id);
 	call_begin(&call, req, node, NULL, ACT_LOOK);
-	err = node->kind->stat(&call, node, &st, &life);
+	node_land(node, call.ctx->pid);
+	err = permit_attr(&call, node, &st);
 	if (err == 0)
 		err = permit_mode(&call, st.st_mode, st.st_uid, st.st_gid, mask);
 	/* The kernel may have found a lock's name in its cache, so its directory is looked at as well. */
@@ -324,6 +347,8 @@ static void op_init(void *userdata, struct fuse_conn_info *conn)
 
 	conn->time_gran = 1;
 	conn->max_write = FS_WRITE_MAX;
+	/* A read ahead that nobody waits for cannot be interrupted: of wait/ it would wait on after its reader was killed. */
+	conn->want &= ~(unsigned int)FUSE_CAP_ASYNC_READ;
 	/* The kernel would hold back RELEASEs beyond a dozen, of all users together. */
 	conn->max_background = UINT16_MAX;
 	notify_send("READY=1");

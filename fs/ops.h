@@ -30,6 +30,12 @@ void ops_created(struct call *call, struct handle *handle, const struct found *f
 /* For loop_run(): a close that is among what was read is known of before anything that is read later is answered. */
 void ops_seen(const struct fuse_buf *buf);
 
+/*
+ * The size of a file that is open for reading, through a node of its own: that of the text which it is going to show, made now
+ * if it has none yet.
+ */
+void ops_size(struct call *call, struct node *node, struct stat *st);
+
 /* ops_dir.c */
 void op_opendir(fuse_req_t req, fuse_ino_t id, struct fuse_file_info *fi);
 void op_readdir(fuse_req_t req, fuse_ino_t id, size_t size, off_t off, struct fuse_file_info *fi);

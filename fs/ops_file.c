@@ -4,12 +4,14 @@
 #include <linux/fuse.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "caller.h"
 #include "handle.h"
 #include "lock.h"
 #include "ops.h"
+#include "pages.h"
 #include "permit.h"
 #include "refuse.h"
 #include "why.h"
@@ -27,7 +29,8 @@ static bool file_flushes(const struct kind *kind, const struct handle *handle)
 }
 
 /*
- * Every read comes to us: sizes are those of a moment ago and some reads wait. wait/ has no offsets, as a pipe has none.
+ * Every read(2) comes to us: texts change and some reads wait. What does not come is in pages.h. wait/ has no offsets, as a pipe
+ * has none; sendfile(2) to a file then fails, and those who use it read.
  */
 static void file_info_set(struct fuse_file_info *fi, const struct kind *kind, const struct handle *handle)
 {
@@ -37,23 +40,46 @@ static void file_info_set(struct fuse_file_info *fi, const struct kind *kind, co
 	fi->noflush = !file_flushes(kind, handle);
 }
 
+/* Takes an open file back whose opener is gone. */
+static void file_unopen(struct call *call, struct node *node, struct handle *handle,
+			const struct fuse_entry_param *entry)
+{
+	if (handle_reads(handle))
+		pages_close(call, node, handle);
+	handle_drop(handle);
+	if (entry != NULL)
+		ops_entry_drop(call, entry);
+}
+
+/* Whoever can read the new file has it by a node of its own. */
 void ops_created(struct call *call, struct handle *handle, const struct found *found, int err)
 {
 	struct fuse_entry_param entry = { 0 };
 	struct fuse_file_info fi = { 0 };
+	struct found own = *found;
+	struct node *node = NULL;
 
+	if (handle_reads(handle))
+		own.life.entry = 0;
 	if (err == 0)
-		err = ops_entry(call, call->node, call->name, found, &entry);
+		err = ops_entry(call, call->node, call->name, &own, &entry);
+	if (err == 0) {
+		node = node_of(call->fs, entry.ino);
+		file_info_set(&fi, found->kind, handle);
+		if (handle_reads(handle))
+			err = pages_open(call, node, handle);
+		else
+			node_land(node, call->ctx->pid);
+	}
 	if (err != 0) {
+		if (node != NULL)
+			ops_entry_drop(call, &entry);
 		handle_drop(handle);
 		call_fail(call, err);
 		return;
 	}
-	file_info_set(&fi, found->kind, handle);
-	if (fuse_reply_create(call->req, &entry, &fi) == -ENOENT) {
-		ops_entry_drop(call, &entry);
-		handle_drop(handle);
-	}
+	if (fuse_reply_create(call->req, &entry, &fi) == -ENOENT)
+		file_unopen(call, node, handle, &entry);
 }
 
 void op_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, struct fuse_file_info *fi)
@@ -84,7 +110,14 @@ static int file_open(struct call *call, struct node *node, struct handle *handle
 
 	if (handle_writes(handle) && node->kind->write == NULL)
 		return refuse_lacking(call, err);
-	return err < 0 || node->kind->open == NULL ? err : node->kind->open(call, node, handle);
+	if (err == 0 && node->kind->open != NULL)
+		err = node->kind->open(call, node, handle);
+	if (err == 0 && handle_reads(handle))
+		return pages_open(call, node, handle);
+	if (err == 0 && (handle->flags & O_TRUNC) != 0)
+		err = pages_truncate(call, node);
+	node_land(node, call->ctx->pid);
+	return err;
 }
 
 void op_open(fuse_req_t req, fuse_ino_t id, struct fuse_file_info *fi)
@@ -105,30 +138,64 @@ void op_open(fuse_req_t req, fuse_ino_t id, struct fuse_file_info *fi)
 	}
 	file_info_set(fi, node->kind, handle);
 	if (fuse_reply_open(req, fi) == -ENOENT)
-		handle_drop(handle);
+		file_unopen(&call, node, handle, NULL);
+}
+
+/* With the content's mutex held: makes the text anew, for the user who opened the file. */
+static int text_make(struct call *call, struct node *node, struct handle *handle, struct content *content)
+{
+	char *text = NULL;
+	size_t len = 0;
+	int err = node->kind->text(call, node, handle, &text, &len);
+
+	if (err < 0)
+		return err;
+	free(content->text);
+	content->text = text;
+	content->len = len;
+	clock_gettime(CLOCK_REALTIME, &content->made);
+	content->done = false;
+	return 0;
+}
+
+/*
+ * The text for a read from the start: made anew, but one whose size was told a moment ago is still that one, and so are pages,
+ * of which the kernel has others already; if what it is about has not ended. A file that was opened while a lock was free has
+ * no holder whose text it could stay with.
+ */
+static int text_begin(struct call *call, struct node *node, struct handle *handle, struct content *content)
+{
+	bool young = content_is_told(content);
+	char *text = NULL;
+	size_t len = 0;
+	int err = 0;
+
+	if (content->text == NULL || !(young || call->paged) || (node->kind->ends && handle->token == 0))
+		return text_make(call, node, handle, content);
+	if (node->kind->ends)
+		err = node->kind->text(call, node, handle, &text, &len);
+	free(text);
+	return err;
 }
 
 static void read_text(struct call *call, struct node *node, struct handle *handle, size_t size, size_t off)
 {
 	struct content *content = handle_lock(handle);
-	struct fuse_ctx opener;
-	char *text = NULL;
-	size_t len = 0;
 	int err = 0;
 
 	if (content == NULL) {
 		call_fail(call, -ENOMEM);
 		return;
 	}
-	caller_act_for(call, handle, &opener);
-	if (off == 0 || content->text == NULL) {
-		err = node->kind->text(call, node, handle, &text, &len);
-		if (err == 0) {
-			free(content->text);
-			content->text = text;
-			content->len = len;
-		}
+	if (off == 0 || content->text == NULL)
+		err = text_begin(call, node, handle, content);
+	if (err == 0 && !call->paged) {
+		content->sized = false;
+		content->done = off + size >= content->len;
 	}
+	/* The kernel ends where it was told that the file does, and would cut it off. */
+	if (err == 0 && call->paged && !pages_fit(node, content->len))
+		err = -EIO;
 	if (err < 0)
 		call_fail(call, err);
 	else if (off >= content->len)
@@ -136,6 +203,45 @@ static void read_text(struct call *call, struct node *node, struct handle *handl
 	else
 		fuse_reply_buf(call->req, content->text + off, size < content->len - off ? size : content->len - off);
 	pthread_mutex_unlock(&content->mutex);
+}
+
+/* What ended meanwhile is not empty, or those who go by the size would not read on, and not be told. */
+static void size_text(struct call *call, struct node *node, struct handle *reader, struct stat *st)
+{
+	struct content *content = handle_lock(reader);
+	bool middle;
+	int err;
+
+	if (content == NULL)
+		return;
+	/* Whoever is in the middle of a text goes on with it; and tar looks at the end whether it has read what it saw before. */
+	middle = content->text != NULL && !content->sized &&
+		 (!content->done || (node->kind->passing && content_is_young(content)));
+	err = middle ? 0 : text_begin(call, node, reader, content);
+	if (err == -ESTALE)
+		st->st_size = content->len > 0 ? (off_t)content->len : 1;
+	if (err == 0) {
+		content->sized = !middle;
+		st->st_size = (off_t)content->len;
+		st->st_blocks = (blkcnt_t)((content->len + 511) / 512);
+		if (node->kind->passing)
+			st->st_mtim = st->st_ctim = content->made;
+	}
+	call->why.text[0] = '\0';
+	pthread_mutex_unlock(&content->mutex);
+}
+
+void ops_size(struct call *call, struct node *node, struct stat *st)
+{
+	struct handle *reader = node->kind->text == NULL ? NULL : pages_reader(call, node);
+	struct call as_opener = *call;
+	struct fuse_ctx opener;
+
+	if (reader == NULL)
+		return;
+	caller_act_as_opener(&as_opener, reader, &opener);
+	size_text(&as_opener, node, reader, st);
+	handle_drop(reader);
 }
 
 void op_read(fuse_req_t req, fuse_ino_t id, size_t size, off_t off, struct fuse_file_info *fi)
@@ -149,6 +255,8 @@ void op_read(fuse_req_t req, fuse_ino_t id, size_t size, off_t off, struct fuse_
 	node = node_of(fuse_req_userdata(req), id);
 	call_begin(&call, req, node, NULL, ACT_LOOK);
 	caller_act_as_opener(&call, handle, &opener);
+	/* A read(2) has an owner, of locks that it might have to pass; the kernel reads pages for itself. */
+	call.paged = fi->lock_owner == 0;
 	if (node->kind->read == NULL)
 		read_text(&call, node, handle, size, (size_t)off);
 	else
@@ -156,6 +264,20 @@ void op_read(fuse_req_t req, fuse_ino_t id, size_t size, off_t off, struct fuse_
 	if (err < 0)
 		call_fail(&call, err);
 	handle_drop(handle);
+}
+
+/* After a write to the same file: what it shows is another text. */
+static void text_drop(struct handle *handle)
+{
+	struct content *content = handle_lock(handle);
+
+	if (content == NULL)
+		return;
+	free(content->text);
+	content->text = NULL;
+	content->len = 0;
+	content->sized = false;
+	pthread_mutex_unlock(&content->mutex);
 }
 
 void op_write(fuse_req_t req, fuse_ino_t id, const char *data, size_t size, off_t off, struct fuse_file_info *fi)
@@ -168,7 +290,11 @@ void op_write(fuse_req_t req, fuse_ino_t id, const char *data, size_t size, off_
 	(void)off;
 	node = node_of(fuse_req_userdata(req), id);
 	call_begin(&call, req, node, NULL, ACT_WRITE);
+	if (!handle_reads(handle))
+		pages_written(node);
 	err = node->kind->write == NULL ? refuse_lacking(&call, 0) : node->kind->write(&call, node, handle, data, size);
+	if (err == 0 && handle_reads(handle) && node->kind->text != NULL)
+		text_drop(handle);
 	if (err < 0)
 		call_fail(&call, err);
 	else if (err != CALL_PARKED)
@@ -223,6 +349,8 @@ void op_release(fuse_req_t req, fuse_ino_t id, struct fuse_file_info *fi)
 		tell_opener(&call, handle, err);
 	if (node->kind->release != NULL)
 		node->kind->release(&call, node, handle);
+	if (handle_reads(handle))
+		pages_close(&call, node, handle);
 	handle_drop(handle);
 	fuse_reply_err(req, 0);
 }

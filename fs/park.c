@@ -186,6 +186,7 @@ static bool park_done(void *arg, int err, const struct atlock_grant *grant, cons
 	if (err == 0) {
 		taken = park_grant(&call, park, req, grant);
 	} else if (req != NULL) {
+		atomic_store(&park->handle->failed, err);
 		if (why != NULL)
 			call.why = *why;
 		call_fail(&call, err);

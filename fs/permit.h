@@ -20,6 +20,9 @@ int permit_mode(struct call *call, mode_t mode, uid_t uid, gid_t gid, int want);
 /* The same for a node, whose attributes are asked for. Errors of that, too. */
 int permit(struct call *call, struct node *node, int want);
 
+/* Attributes to decide by: all but the size of what would have to be made for that. */
+int permit_attr(struct call *call, struct node *node, struct stat *st);
+
 /* What open(2) with these flags wants, and whether the caller may. */
 int permit_want(int flags);
 int permit_open(struct call *call, struct node *node, int flags);

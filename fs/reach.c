@@ -15,9 +15,13 @@
 static void groups_read(struct reach *reach)
 {
 	struct call *call = reach->call;
-	int n = fuse_req_getgroups(call->req, 0, NULL);
+	int n;
 
 	reach->grouped = true;
+	/* An opener's groups are not those of the process that reads; see caller_act_as_opener(). */
+	if (call->ctx != fuse_req_ctx(call->req))
+		return;
+	n = fuse_req_getgroups(call->req, 0, NULL);
 	if (n <= 0)
 		return;
 	reach->groups = calloc((size_t)n, sizeof(*reach->groups));

@@ -19,6 +19,7 @@ void call_begin(struct call *call, fuse_req_t req, struct node *node, const char
 	call->node = node;
 	call->name = name;
 	call->act = act;
+	call->paged = false;
 	call->groups = NULL;
 	call->group_count = 0;
 	call->why.code = ATLOCK_OK;

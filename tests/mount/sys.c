@@ -225,7 +225,17 @@ static int do_pread(char **a)
 	return n < 0 ? -1 : fflush(stdout);
 }
 
-/* As long as fstat(2) says; past the end it would be SIGBUS. */
+/* A page that cannot be read. */
+static void on_bus(int number)
+{
+	static const char text[] = "mapread: SIGBUS\n";
+
+	(void)number;
+	(void)!write(STDERR_FILENO, text, sizeof(text) - 1);
+	_exit(1);
+}
+
+/* As long as fstat(2) says. */
 static int do_mapread(char **a)
 {
 	const char *map;
@@ -236,6 +246,7 @@ static int do_mapread(char **a)
 		return -1;
 	if (st.st_size == 0)
 		return 0;
+	signal(SIGBUS, on_bus);
 	map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
 	if (map == MAP_FAILED)
 		return -1;
