@@ -1,10 +1,12 @@
 #include "inode.h"
 
+#include <malloc.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define BUCKETS_MIN 1024
+#define PEAK_MIN 16384 /* nodes, about 2 MB */
 
 LIST_HEAD(bucket, node);
 
@@ -14,6 +16,7 @@ struct inodes {
 	size_t mask;
 	size_t count;
 	struct bucket fresh; /* nodes that are not to be found */
+	size_t peak;         /* of the count, since memory was given back last */
 	struct node *root;
 };
 
@@ -97,22 +100,23 @@ uint64_t node_ino(const struct node *parent, const char *component)
 	return h <= FUSE_ROOT_ID ? h + 2 : h;
 }
 
-static void buckets_grow(struct inodes *inodes)
+/* Without memory they stay as they are. */
+static void buckets_resize(struct inodes *inodes, size_t size)
 {
-	size_t size = (inodes->mask + 1) * 2;
-	struct bucket *bigger = calloc(size, sizeof(*bigger));
-	if (bigger == NULL)
+	struct bucket *resized = calloc(size, sizeof(*resized));
+
+	if (resized == NULL)
 		return;
 	for (size_t i = 0; i <= inodes->mask; i++) {
 		struct node *node;
 
 		while ((node = LIST_FIRST(&inodes->buckets[i])) != NULL) {
 			LIST_REMOVE(node, link);
-			LIST_INSERT_HEAD(&bigger[node->ino & (size - 1)], node, link);
+			LIST_INSERT_HEAD(&resized[node->ino & (size - 1)], node, link);
 		}
 	}
 	free(inodes->buckets);
-	inodes->buckets = bigger;
+	inodes->buckets = resized;
 	inodes->mask = size - 1;
 }
 
@@ -135,7 +139,9 @@ static struct node *node_seek(struct inodes *inodes, const struct node *parent, 
 static void node_hash(struct inodes *inodes, struct node *node)
 {
 	if (inodes->count++ / 2 > inodes->mask)
-		buckets_grow(inodes);
+		buckets_resize(inodes, (inodes->mask + 1) * 2);
+	if (inodes->count > inodes->peak)
+		inodes->peak = inodes->count;
 	node->hashed = true;
 	LIST_INSERT_HEAD(&inodes->buckets[node->ino & inodes->mask], node, link);
 }
@@ -262,12 +268,32 @@ static void node_prune(struct inodes *inodes, struct node *node)
 	}
 }
 
+/* Whether so many are gone that their memory is worth giving back. */
+static bool inodes_shrink(struct inodes *inodes)
+{
+	size_t size = inodes->mask + 1;
+
+	if (inodes->peak < PEAK_MIN || inodes->count > inodes->peak / 4)
+		return false;
+	while (size > BUCKETS_MIN && inodes->count < size / 4)
+		size /= 2;
+	buckets_resize(inodes, size);
+	inodes->peak = inodes->count;
+	return true;
+}
+
+/* The C library keeps what was freed between other blocks until it is told to give it back. */
 void node_forget(struct inodes *inodes, struct node *node, uint64_t count)
 {
+	bool trim;
+
 	pthread_mutex_lock(&inodes->mutex);
 	node->lookups -= count < node->lookups ? count : node->lookups;
 	node_prune(inodes, node);
+	trim = inodes_shrink(inodes);
 	pthread_mutex_unlock(&inodes->mutex);
+	if (trim)
+		malloc_trim(0);
 }
 
 void node_retire(struct inodes *inodes, struct node *parent, const char *component)
