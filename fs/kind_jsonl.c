@@ -20,7 +20,8 @@
 #include "reach.h"
 
 #define PAGE_LINES 32
-#define WHOLE_MAX (64U * 1024) /* bytes of a list that is made as a whole */
+#define PAGE_BYTES (16U * 1024) /* what lines have at most before the last of a page: texts may be long */
+#define WHOLE_MAX (64U * 1024)  /* bytes of a list that is made as a whole */
 
 /* How far a list is made. */
 struct cursor {
@@ -45,9 +46,15 @@ struct page {
 	struct reach reach;
 	FILE *out;
 	struct cursor *cursor;
+	long begins; /* where its lines do in `out` */
 	unsigned int lines;
 	int err;
 };
+
+static bool page_is_full(const struct page *page)
+{
+	return page->lines >= PAGE_LINES || ftell(page->out) - page->begins >= (long)PAGE_BYTES;
+}
 
 static int put_line(struct page *page, char *line)
 {
@@ -80,7 +87,7 @@ static int page_lock(void *arg, const struct atlock_view *view)
 		err = put_line(page, atlock_view_json(page->al, &shown, &len));
 	free(own);
 	page->err = err < 0 ? err : 0;
-	return err;
+	return err < 0 || page_is_full(page);
 }
 
 static int page_ticket(void *arg, const struct atlock_ticket *ticket)
@@ -89,7 +96,7 @@ static int page_ticket(void *arg, const struct atlock_ticket *ticket)
 	size_t len;
 
 	page->err = put_line(page, atlock_ticket_json(page->al, &page->cursor->lock, ticket, &len));
-	return page->err < 0 || page->lines >= PAGE_LINES;
+	return page->err < 0 || page_is_full(page);
 }
 
 /* The next queue that the reader may know of. */
@@ -121,14 +128,14 @@ static int page_waiters(struct page *page)
 	struct cursor *cursor = page->cursor;
 	int err = 0;
 
-	while (err == 0 && cursor->at == MAKE_WAITERS && page->lines < PAGE_LINES) {
+	while (err == 0 && cursor->at == MAKE_WAITERS && !page_is_full(page)) {
 		if (cursor->lock.len == 0) {
 			err = atlock_queues(page->al, &cursor->queue, page_queue, page);
 			if (err == 0 && cursor->lock.len == 0)
 				cursor->at = MADE;
 		} else {
 			err = atlock_queue_list(page->al, &cursor->lock, &cursor->ticket, page_ticket, page);
-			if (page->lines < PAGE_LINES)
+			if (!page_is_full(page))
 				cursor->lock.len = 0;
 		}
 		err = page->err < 0 ? page->err : err < 0 ? err : 0;
@@ -139,7 +146,7 @@ static int page_waiters(struct page *page)
 /* Adds some lines to `out`, or none and sets cursor->at to MADE. */
 static int cursor_step(struct call *call, struct cursor *cursor, FILE *out)
 {
-	struct page page = { .call = call, .al = call->al, .out = out, .cursor = cursor };
+	struct page page = { .call = call, .al = call->al, .out = out, .begins = ftell(out), .cursor = cursor };
 	int err = reach_begin(&page.reach, call);
 
 	if (err == 0 && cursor->at == MAKE_LOCKS)
