@@ -201,11 +201,11 @@ static void reading_drop(struct content *content)
 	content->len = 0;
 }
 
-/* Begins anew. What was counted is kept for who was told and has not read yet. */
+/* Goes back to the start. */
 static int reading_reset(struct content *content)
 {
 	struct reading *reading = content->cursor;
-	size_t counted = reading != NULL && content->sized ? reading->counted : 0;
+	size_t counted = reading != NULL ? reading->counted : 0;
 
 	reading_drop(content);
 	free(content->cursor);
@@ -233,7 +233,10 @@ static int reading_step(struct call *call, struct content *content)
 	return 0;
 }
 
-/* Makes the list as a whole if it is short; if not, it is at its start. */
+/*
+ * Makes the list as a whole if it is short; if not, it is at its start. What was counted holds for who was told it and has not
+ * read yet.
+ */
 static int reading_begin(struct call *call, struct content *content)
 {
 	struct reading *reading;
@@ -242,6 +245,8 @@ static int reading_begin(struct call *call, struct content *content)
 	if (err < 0)
 		return err;
 	reading = content->cursor;
+	if (!content->sized)
+		reading->counted = 0;
 	err = cursor_text(call, &reading->cursor, WHOLE_MAX, &content->text, &content->len);
 	if (err < 0) {
 		content->text = NULL;
@@ -335,7 +340,8 @@ static int jsonl_read(struct call *call, struct node *node, struct handle *handl
 	if (content == NULL)
 		return -ENOMEM;
 	reading = content->cursor;
-	if (reading == NULL || (off == 0 && !(reading->whole && (call->paged || content_is_told(content)))))
+	/* What a size was told of is the same list still, and so are pages of a short one. */
+	if (reading == NULL || (off == 0 && !content_is_told(content) && !(call->paged && reading->whole)))
 		err = reading_begin(call, content);
 	if (err == 0)
 		err = reading_serve(call, content, size, (size_t)off);
@@ -352,15 +358,16 @@ static int reading_size(struct call *call, struct content *content, size_t *size
 	bool middle = reading != NULL && !content->sized && (!content->done || content_is_young(content));
 	int err = 0;
 
-	if (reading == NULL || !(middle || content_is_told(content)))
+	if (reading == NULL || !(middle || content_is_told(content))) {
+		content->sized = false;
 		err = reading_begin(call, content);
+	}
 	if (err < 0)
 		return err;
 	reading = content->cursor;
-	*size = content->len;
-	if (!reading->whole)
-		err = cursor_count(call, size);
-	reading->counted = *size;
+	if (!reading->whole && reading->counted == 0)
+		err = cursor_count(call, &reading->counted);
+	*size = reading->whole ? content->len : reading->counted;
 	content->sized = !middle;
 	return err;
 }

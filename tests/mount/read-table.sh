@@ -58,4 +58,24 @@ expect_ok compare "$T" "${files[@]}"
 for file in custom/plain custom/named@n custom/busybox custom/long locks.jsonl README config/max_ttl "$url/owner" "$pull/summary"; do
 	expect_equal "$(stat -c %s "$file")" "$(cat "$file" | wc -c)" "$file"
 done
+
+# A list of locks too long to be kept: all ways find all of it. What changes after its size was told is not cut off in silence.
+for i in $(seq 300); do echo "custom/many$i@x"; done | xargs touch
+[ "$(stat -c %s locks.jsonl)" -gt 65536 ] || fail 'the list is short'
+for way in "${ways[@]}"; do
+	[ "$way" != bash ] || continue
+	way "$way" "$MNT/locks.jsonl" "$T/long.$way" 2>"$T/err" || { [ "$way" = copy_file_range ] && continue; } ||
+		fail "a long list by $way: $(cat "$T/err")"
+	cmp "$T/long.read" "$T/long.$way" || fail "a long list by $way"
+done
+cat >"$T/size.py" <<'EOF'
+import os, sys
+fd = os.open(sys.argv[1], os.O_RDONLY)
+left = os.fstat(fd).st_size
+os.close(os.open(sys.argv[2], os.O_WRONLY | os.O_CREAT))
+while left > 0:
+    left -= len(os.read(fd, left)) or sys.exit("short")
+EOF
+expect_ok python3 "$T/size.py" locks.jsonl "$T/unrelated"
+expect_fail 'Input/output error' python3 "$T/size.py" locks.jsonl custom/before@x
 cd /
