@@ -134,7 +134,7 @@ struct atlock_options {
 	int64_t max_dirs;
 	int64_t rate_limit; /* changes a second and user; 0: no limit */
 	int64_t events_keep;
-	int64_t events_refused; /* refusals a second that are written */
+	int64_t events_refused; /* refusals a second and user that are written */
 	int64_t disable_apply;
 	int64_t on_event_timeout;
 	int64_t log;       /* enum atlock_log_target */
@@ -1121,6 +1121,7 @@ enum atlock_event_type {
 	ATLOCK_EVENT_REFUSED,
 	ATLOCK_EVENT_RESTORED,
 	ATLOCK_EVENT_REPAIRED,
+	ATLOCK_EVENT_ARCHIVED, /* up to the event in `new`, and removed */
 	ATLOCK_EVENTS
 };
 
@@ -1155,8 +1156,29 @@ const char *atlock_event_name(enum atlock_event_type type);
 typedef int atlock_event_fn(void *arg, const struct atlock_event *event);
 int atlock_events(struct atlock *al, uint64_t from, atlock_event_fn *fn, void *arg);
 
-/* Checks the chain: 0, or -EBADMSG and the first bad sequence number. */
+/*
+ * Checks the chain: 0, or -EBADMSG and the first bad sequence number. 1 if what is there is as it was written, but events in front
+ * of it are gone of which nothing is known: then `*bad` is the first that is there, and `why` says so.
+ */
 int atlock_events_verify(struct atlock *al, uint64_t *bad, struct atlock_why *why);
+
+/* Behind which event the log begins, once events were archived or have become older than events_keep. */
+struct atlock_anchor {
+	uint64_t seq;
+	char hash[65]; /* in hex */
+	bool archived; /* else its time was over */
+	char time[32]; /* when, as events have it; "": by an older version, which did not write that down */
+	char by[ATLOCK_OWNER_MAX + 1]; /* "": by the manager itself */
+};
+
+/* 0, or 1 if it begins with the first event, or nothing says what was before it. */
+int atlock_anchor(struct atlock *al, struct atlock_anchor *out);
+
+/*
+ * All events up to this one, "NUMBER:HASH", are safe elsewhere: removes them. By an administrator (-EPERM), or with caller NULL by
+ * the program itself. -EINVAL if the log has no such event, -EEXIST if that is gone already.
+ */
+int atlock_archived(struct atlock *al, const struct atlock_caller *caller, const char *anchor, struct atlock_why *why);
 
 /* Removes the events of days that have been over for the option events_keep; returns how many, or a negative errno. */
 int atlock_run_prune(struct atlock *al);
@@ -1212,6 +1234,8 @@ struct atlock_audit_result {
 	uint64_t last;
 	char hash
 		[65]; /* of the last, in hex: kept elsewhere, it shows later whether the log up to it is still the same */
+	uint64_t
+		cut; /* the first event, if nothing shows what was before it: then the rest proves little; 0: all is shown */
 	uint64_t bad; /* the first event that is changed, missing or in the wrong place; 0: none is */
 	char text[ATLOCK_PATH_MAX + 256]; /* and what about it */
 };
@@ -1220,8 +1244,12 @@ struct atlock_audit_result {
 struct atlock_audit *atlock_audit_new(void);
 void atlock_audit_free(struct atlock_audit *audit);
 
-/* An event that must be there, as "NUMBER:HASH". -EINVAL. Call before the first line. */
+/*
+ * An event that must be there, or be the one that the first follows on, as "NUMBER:HASH". And one behind which the log is known to
+ * begin. -EINVAL. Call before the first line.
+ */
 int atlock_audit_anchor(struct atlock_audit *audit, const char *text, struct atlock_why *why);
+int atlock_audit_begin(struct atlock_audit *audit, const char *text, struct atlock_why *why);
 
 /* What follows are the lines of this file. */
 void atlock_audit_file(struct atlock_audit *audit, const char *name);
@@ -1229,8 +1257,23 @@ void atlock_audit_file(struct atlock_audit *audit, const char *name);
 /* A line without its newline, which must be NUL-terminated; `whole` if it had one. -ENOMEM. */
 int atlock_audit_line(struct atlock_audit *audit, const char *text, size_t len, bool whole);
 
-/* 0, or -EBADMSG and what is wrong. Events before the first that was given may be missing: they may have been pruned. */
+/*
+ * The line that ends an archive: how many events the file at hand has, from which to which, and their hashes. A line like that is
+ * checked against the lines before it when it comes along.
+ */
+void atlock_audit_seal(const struct atlock_audit *audit, const char *time, char *out, size_t len);
+
+/* 0, or -EBADMSG and what is wrong. */
 int atlock_audit_end(struct atlock_audit *audit, struct atlock_audit_result *out);
+
+/* After that: the i-th of the archives that were among the files, and whether the event that follows on it is there. False: none. */
+struct atlock_audit_archive {
+	const char *file;
+	uint64_t first;
+	uint64_t last;
+	bool joined;
+};
+bool atlock_audit_archive(const struct atlock_audit *audit, size_t i, struct atlock_audit_archive *out);
 
 /* --- Keys that users' texts are sealed with (seal_key.c) -------------------------------------------------------------------- */
 
@@ -1381,7 +1424,10 @@ struct atlock_status {
 	uint64_t waiting;
 	uint64_t store_used;
 	uint64_t store_free;
-	bool store_low;
+	uint64_t store_size;  /* what it can grow to */
+	uint64_t events_used; /* by the event log, about */
+	bool events_full;     /* that is its share */
+	bool store_low;       /* for this reason or another taking locks is refused */
 	uint64_t updates;
 	uint64_t commits;
 	uint64_t events;

@@ -20,9 +20,23 @@
 #define PREV ",\"prev\":\""
 #define HASH "\",\"hash\":\""
 #define END "\"}"
+#define ARCHIVE "{\"archived\":" /* begins the line that ends an archive */
 
 /* What a line ends with: where it came from, and its own hash. */
 #define TAIL (sizeof(PREV HASH END) - 1 + 2 * HEX)
+
+/* Where a log begins, or what must be in it. */
+struct place {
+	uint64_t seq; /* 0: none */
+	char hash[HEX];
+};
+
+/* What a file has, if it ends as an archive does. */
+struct archive {
+	char *file;
+	uint64_t first;
+	uint64_t last;
+};
 
 struct run {
 	uint64_t first;
@@ -39,9 +53,15 @@ struct atlock_audit {
 	struct run *runs;
 	size_t count;
 	uint64_t events;
-	uint64_t anchor; /* an event that must be there; 0: none */
-	char anchor_hash[HEX];
+	struct place anchor; /* an event that must be there, or before the first */
 	bool anchored;
+	struct place begin; /* the event that the log begins behind */
+	struct archive *archives;
+	size_t archive_count;
+	uint64_t file_events; /* of the file at hand, as the next three; the last is `after` */
+	uint64_t file_first;
+	char file_prev[HEX + 1];
+	char file_hash[HEX + 1];
 	struct atlock_audit_result result;
 };
 
@@ -54,6 +74,9 @@ void atlock_audit_free(struct atlock_audit *audit)
 {
 	if (audit == NULL)
 		return;
+	for (size_t i = 0; i < audit->archive_count; i++)
+		free(audit->archives[i].file);
+	free(audit->archives);
 	free(audit->runs);
 	free(audit);
 }
@@ -66,6 +89,7 @@ void atlock_audit_file(struct atlock_audit *audit, const char *name)
 	audit->line = 0;
 	audit->after = 0;
 	audit->broken = false;
+	audit->file_events = 0;
 }
 
 static bool is_hex(const char *text, size_t len)
@@ -73,22 +97,30 @@ static bool is_hex(const char *text, size_t len)
 	return strspn(text, "0123456789abcdef") >= len;
 }
 
+static int place_parse(struct place *place, const char *text, struct atlock_why *why)
+{
+	unsigned char hash[EVENT_HASH];
+	uint64_t seq = 0;
+	int rc;
+
+	if (place == NULL || text == NULL)
+		return why_set(why, -EINVAL, ATLOCK_INVALID_REQUEST, "no event given");
+	rc = event_anchor_parse(text, &seq, hash, why);
+	if (rc < 0)
+		return rc;
+	place->seq = seq;
+	memcpy(place->hash, strchr(text, ':') + 1, HEX);
+	return 0;
+}
+
 int atlock_audit_anchor(struct atlock_audit *audit, const char *text, struct atlock_why *why)
 {
-	char *end = NULL;
-	uint64_t seq;
+	return place_parse(audit == NULL ? NULL : &audit->anchor, text, why);
+}
 
-	if (audit == NULL || text == NULL)
-		return why_set(why, -EINVAL, ATLOCK_INVALID_REQUEST, "no event given");
-	errno = 0;
-	seq = strtoull(text, &end, 10);
-	if (text[0] < '1' || text[0] > '9' || errno != 0 || *end != ':' || strlen(end + 1) != HEX ||
-	    !is_hex(end + 1, HEX))
-		return why_set(why, -EINVAL, ATLOCK_INVALID_REQUEST,
-			       "an event to be found is written NUMBER:HASH, as the end of the log is printed");
-	audit->anchor = seq;
-	memcpy(audit->anchor_hash, end + 1, HEX);
-	return 0;
+int atlock_audit_begin(struct atlock_audit *audit, const char *text, struct atlock_why *why)
+{
+	return place_parse(audit == NULL ? NULL : &audit->begin, text, why);
 }
 
 /* Remembers what is wrong with an event, if it is wrong with none before it. */
@@ -177,6 +209,81 @@ static int line_link(struct atlock_audit *audit, const struct line *line)
 	return 0;
 }
 
+static void file_note(struct atlock_audit *audit, const struct line *line)
+{
+	if (audit->file_events++ == 0) {
+		audit->file_first = line->seq;
+		memcpy(audit->file_prev, line->prev, HEX);
+	}
+	memcpy(audit->file_hash, line->hash, HEX);
+}
+
+/* --- Archives --- */
+
+void atlock_audit_seal(const struct atlock_audit *audit, const char *time, char *out, size_t len)
+{
+	(void)snprintf(out, len,
+		       ARCHIVE "\"%s\",\"first\":%" PRIu64 ",\"last\":%" PRIu64 ",\"events\":%" PRIu64
+			       ",\"prev\":\"%s\",\"hash\":\"%s\"}",
+		       time, audit->file_first, audit->after, audit->file_events, audit->file_prev, audit->file_hash);
+}
+
+/* When it was made is not for this to say. */
+static bool archive_fits(const struct atlock_audit *audit, const char *text)
+{
+	char expected[512];
+	const char *is = strstr(text, ",\"first\":");
+	const char *should;
+
+	atlock_audit_seal(audit, "", expected, sizeof(expected));
+	should = strstr(expected, ",\"first\":");
+	return is != NULL && should != NULL && audit->file_events > 0 && strcmp(is, should) == 0;
+}
+
+static int archive_line(struct atlock_audit *audit, const char *text)
+{
+	struct archive *archives;
+
+	if (!archive_fits(audit, text)) {
+		problem(audit, audit->after + 1,
+			"%s is not the archive it says it is: its end does not fit (line %" PRIu64 ")", audit->file,
+			audit->line);
+		return 0;
+	}
+	archives = reallocarray(audit->archives, audit->archive_count + 1, sizeof(*archives));
+	if (archives == NULL)
+		return -ENOMEM;
+	audit->archives = archives;
+	archives[audit->archive_count] = (struct archive){ strdup(audit->file), audit->file_first, audit->after };
+	if (archives[audit->archive_count].file == NULL)
+		return -ENOMEM;
+	audit->archive_count++;
+	return 0;
+}
+
+static bool run_has(const struct atlock_audit *audit, uint64_t seq)
+{
+	for (size_t i = 0; i < audit->count; i++)
+		if (audit->runs[i].first <= seq && seq <= audit->runs[i].last)
+			return true;
+	return false;
+}
+
+bool atlock_audit_archive(const struct atlock_audit *audit, size_t i, struct atlock_audit_archive *out)
+{
+	if (audit == NULL || i >= audit->archive_count)
+		return false;
+	*out = (struct atlock_audit_archive){
+		.file = audit->archives[i].file,
+		.first = audit->archives[i].first,
+		.last = audit->archives[i].last,
+		.joined = run_has(audit, audit->archives[i].last + 1),
+	};
+	return true;
+}
+
+/* --- Lines --- */
+
 /* An ordinary user's copy: what it said cannot be checked, only where it stands. */
 static bool line_is_hidden(const char *text, size_t len)
 {
@@ -200,9 +307,11 @@ int atlock_audit_line(struct atlock_audit *audit, const char *text, size_t len, 
 	if (audit == NULL || text == NULL)
 		return -EINVAL;
 	audit->line++;
-	/* On a full store events become blank lines: the gap shows, if it is not in front of all others. */
+	/* What is archived becomes blank lines while its day goes on: the gap shows, if it is not in front of all others. */
 	if (len == 0 && whole)
 		return 0;
+	if (whole && strncmp(text, ARCHIVE, strlen(ARCHIVE)) == 0)
+		return archive_line(audit, text);
 	expected = audit->after + 1;
 	parsed = whole && line_parse(text, len, &line);
 	if (parsed && line_is_hidden(text, len)) {
@@ -224,8 +333,11 @@ int atlock_audit_line(struct atlock_audit *audit, const char *text, size_t len, 
 	rc = line_link(audit, &line);
 	audit->broken = false;
 	audit->after = line.seq;
-	if (line.seq == audit->anchor && memcmp(line.hash, audit->anchor_hash, HEX) == 0)
+	file_note(audit, &line);
+	if (line.seq == audit->anchor.seq && memcmp(line.hash, audit->anchor.hash, HEX) == 0)
 		audit->anchored = true;
+	if (line.seq == audit->begin.seq && memcmp(line.hash, audit->begin.hash, HEX) != 0)
+		problem(audit, line.seq, "event %" PRIu64 " is not the one that the log begins behind", line.seq);
 	return rc;
 }
 
@@ -257,6 +369,26 @@ static void runs_link(struct atlock_audit *audit)
 	}
 }
 
+/* Whether the first event follows on one that is known, if it is not the very first. */
+static void begin_check(struct atlock_audit *audit)
+{
+	const struct place *places[] = { &audit->begin, &audit->anchor };
+	const struct run *run = &audit->runs[0];
+
+	if (run->first == 1 || (audit->begin.seq >= run->first))
+		return;
+	for (size_t i = 0; i < 2; i++) {
+		if (places[i]->seq == 0 || places[i]->seq + 1 != run->first)
+			continue;
+		if (memcmp(places[i]->hash, run->prev, HEX) != 0)
+			problem(audit, run->first, "event %" PRIu64 " does not follow on event %" PRIu64 ", as it was",
+				run->first, places[i]->seq);
+		audit->anchored = audit->anchored || i == 1;
+		return;
+	}
+	audit->result.cut = run->first;
+}
+
 int atlock_audit_end(struct atlock_audit *audit, struct atlock_audit_result *out)
 {
 	struct atlock_audit_result *result;
@@ -267,13 +399,14 @@ int atlock_audit_end(struct atlock_audit *audit, struct atlock_audit_result *out
 	if (audit->count > 0) {
 		qsort(audit->runs, audit->count, sizeof(*audit->runs), run_compare);
 		runs_link(audit);
+		begin_check(audit);
 		result->first = audit->runs[0].first;
 		result->last = audit->runs[audit->count - 1].last;
 		memcpy(result->hash, audit->runs[audit->count - 1].hash, HEX);
 	}
 	result->events = audit->events;
-	if (audit->anchor != 0 && !audit->anchored)
-		problem(audit, audit->anchor, "event %" PRIu64 " is not there as it was", audit->anchor);
+	if (audit->anchor.seq != 0 && !audit->anchored)
+		problem(audit, audit->anchor.seq, "event %" PRIu64 " is not there as it was", audit->anchor.seq);
 	*out = *result;
 	return result->bad == 0 ? 0 : -EBADMSG;
 }

@@ -16,6 +16,9 @@
  */
 int dir_path(struct op *op, struct slice lock, char *out, size_t len);
 
+/* How long that path is at most, for much less; or a negative errno. */
+int dir_path_bound(struct op *op, struct slice lock);
+
 /* The same for programs: -ERANGE if the path does not fit, -ENOENT if one of its directories is gone. */
 int dir_path_whole(struct op *op, struct slice lock, char *out, size_t len);
 

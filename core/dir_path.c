@@ -192,6 +192,25 @@ int dir_path(struct op *op, struct slice lock, char *out, size_t len)
 	return is_custom(lock) ? path_custom(op, lock, false, out, len) : path_plain(lock, out, len);
 }
 
+int dir_path_bound(struct op *op, struct slice lock)
+{
+	size_t len = sizeof(root) + lock.len; /* other trees have names as short as this one's, and no id */
+	struct record_dir record;
+	struct slice leaf;
+	uint64_t dir = is_custom(lock) ? key_split(lock, &leaf) : 0;
+	int rc;
+
+	for (; dir != 0 && len < ATLOCK_PATH_MAX; dir = record.parent) {
+		rc = dir_load(op, dir, &record);
+		if (rc < 0)
+			return rc;
+		if (rc == 1)
+			break;
+		len += record.name.len + 1;
+	}
+	return (int)(len < ATLOCK_PATH_MAX ? len : ATLOCK_PATH_MAX);
+}
+
 int dir_path_whole(struct op *op, struct slice lock, char *out, size_t len)
 {
 	return is_custom(lock) ? path_custom(op, lock, true, out, len) : path_plain(lock, out, len);

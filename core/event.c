@@ -6,26 +6,41 @@
 
 #include "dir.h"
 #include "event_day.h"
+#include "rules.h"
 
 /*
- * Removes the two oldest events. A release must go through on a full store, and its event takes room before the pages of
- * the lock it removes come free.
+ * What is written while room is scarce. The room for events that end a grant or a wait is kept from the beginning on (owed.h),
+ * and the few that the daemon and administrators cause fit the reserve. All others could use that up.
  */
-static int event_make_room(struct op *op)
-{
-	struct record_key key;
-	uint64_t oldest;
-	int rc = 0;
-	int i;
+enum need {
+	NEED_ALWAYS, /* or the change cannot be */
+	NEED_ROOM,   /* the change is refused, unless it has ended something as well */
+	NEED_NOTHING, /* the change is made without it: the record of the lock tells, and the event that ends it has that */
+};
 
-	for (i = 0; i < 2 && rc == 0; i++) {
-		rc = event_first(op, 0, &oldest);
-		if (rc != 0)
-			break;
-		key = record_key_event(op->al->chain, oldest);
-		rc = store_del(op->txn, record_key_slice(&key));
-	}
-	return rc < 0 ? rc : 0;
+static const unsigned char needs[ATLOCK_EVENTS] = {
+	[ATLOCK_EVENT_RENEWED] = NEED_NOTHING,        [ATLOCK_EVENT_CHANGED] = NEED_ROOM,
+	[ATLOCK_EVENT_TRANSFERRED] = NEED_ROOM,       [ATLOCK_EVENT_REPRIORITISED] = NEED_ROOM,
+	[ATLOCK_EVENT_DIR_MADE] = NEED_ROOM,          [ATLOCK_EVENT_DIR_REMOVED] = NEED_ROOM,
+	[ATLOCK_EVENT_DIR_CHANGED] = NEED_ROOM,       [ATLOCK_EVENT_URL_CLAIMED] = NEED_ROOM,
+	[ATLOCK_EVENT_URL_FREED] = NEED_ROOM,         [ATLOCK_EVENT_REFERENCE_MADE] = NEED_ROOM,
+	[ATLOCK_EVENT_REFERENCE_REMOVED] = NEED_ROOM, [ATLOCK_EVENT_SHARED_MADE] = NEED_ROOM,
+	[ATLOCK_EVENT_SHARED_REMOVED] = NEED_ROOM,    [ATLOCK_EVENT_APP_ADDED] = NEED_ROOM,
+	[ATLOCK_EVENT_APP_UNKNOWN] = NEED_ROOM,       [ATLOCK_EVENT_APP_UP] = NEED_ROOM,
+	[ATLOCK_EVENT_APP_DOWN] = NEED_ROOM,          [ATLOCK_EVENT_APP_GIVEN] = NEED_ROOM,
+	[ATLOCK_EVENT_APP_REMOVED] = NEED_ROOM,       [ATLOCK_EVENT_PULL_STATUS] = NEED_ROOM,
+	[ATLOCK_EVENT_PULL_CHANGED] = NEED_ROOM,      [ATLOCK_EVENT_PULL_CLOSED] = NEED_ROOM,
+	[ATLOCK_EVENT_REFUSED] = NEED_ROOM,
+};
+
+/* 0: write it; 1: do without it; or the refusal. */
+static int event_admit(struct op *op, uint8_t type)
+{
+	enum need need = needs[type];
+
+	if (need == NEED_ALWAYS || op->ended)
+		return 0;
+	return need == NEED_ROOM ? rules_room_scarce(op) : rules_room_is_scarce(op);
 }
 
 static void event_sign(const struct op *op, struct record_event *event)
@@ -51,18 +66,17 @@ static int event_append(struct op *op, struct record_event *event, const struct 
 {
 	unsigned char buf[RECORD_MAX];
 	char line[EVENT_LINE_MAX];
-	struct store_room room;
 	size_t line_len;
 	int len;
 	int rc;
 
-	store_room(op->al->store, &room);
-	rc = room.low ? event_make_room(op) : 0;
+	rc = op_tail(op);
 	if (rc == 0)
-		rc = op_tail(op);
+		rc = event_admit(op, event->type);
+	if (rc != 0)
+		return rc < 0 ? rc : 0;
 	event_sign(op, event);
-	if (rc == 0)
-		rc = event_day_begin(op, event->wall);
+	rc = event_day_begin(op, event->wall);
 	if (rc < 0)
 		return rc;
 	event->prev = op->tail.hash;
@@ -77,6 +91,7 @@ static int event_append(struct op *op, struct record_event *event, const struct 
 	line_len = event_line(event, released, op->tail.seq + 1, line);
 	sha256(line, line_len, op->tail_hash);
 	op->tail.seq++;
+	op->tail.events += event_bytes((size_t)len);
 	op->tail.size += line_len + EVENT_LINE_END;
 	op->tail_dirty = true;
 	op_mark(op, MARK_EVENT, event->type, 0);
@@ -226,6 +241,17 @@ int event_configured(struct op *op, const char *name, const char *old, const cha
 	};
 
 	return event.lock.len >= sizeof(subject) ? -ENAMETOOLONG : event_append(op, &event, NULL);
+}
+
+int event_archived(struct op *op, const char *anchor)
+{
+	struct record_event event = {
+		.type = ATLOCK_EVENT_ARCHIVED,
+		.lock = slice_of("events/anchor"),
+		.new = slice_of(anchor),
+	};
+
+	return event_append(op, &event, NULL);
 }
 
 int event_refused(struct op *op, enum atlock_code code, enum metrics_call call, uint64_t skipped, struct slice lock,

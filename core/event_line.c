@@ -1,12 +1,15 @@
 #include "event_line.h"
 
+#include <bsd/stdlib.h>
 #include <endian.h>
+#include <errno.h>
 #include <string.h>
 
 #include "atlock.h"
 #include "day.h"
 #include "decimal.h"
 #include "utf8.h"
+#include "why.h"
 
 /* What happened, and whether it happened to a lock. */
 static const struct {
@@ -54,6 +57,7 @@ static const struct {
 	[ATLOCK_EVENT_REFUSED] = { "refused", true },
 	[ATLOCK_EVENT_RESTORED] = { "restored", false },
 	[ATLOCK_EVENT_REPAIRED] = { "repaired", false },
+	[ATLOCK_EVENT_ARCHIVED] = { "archived", false },
 };
 
 const char *atlock_event_name(enum atlock_event_type type)
@@ -324,4 +328,40 @@ void event_line_hide(char *line, size_t len, uint64_t seq)
 	at = decimal_print(at, seq);
 	at = put(at, EVENT_LINE_HIDDEN, sizeof(EVENT_LINE_HIDDEN) - 1);
 	memset(at, ' ', (size_t)(tail - at));
+}
+
+void event_hash_print(const unsigned char hash[EVENT_HASH], char out[2 * EVENT_HASH + 1])
+{
+	*put_hash(out, hash) = '\0';
+}
+
+static int hex_value(char c)
+{
+	const char *at = c != '\0' ? strchr(hex, c) : NULL;
+
+	return at == NULL ? -1 : (int)(at - hex);
+}
+
+int event_anchor_parse(const char *text, uint64_t *seq, unsigned char hash[EVENT_HASH], struct atlock_why *why)
+{
+	const char *digits = strchr(text, ':');
+	const char *wrong = NULL;
+	char number[24] = "";
+	bool good = digits != NULL && strlen(digits + 1) == 2 * EVENT_HASH && (size_t)(digits - text) < sizeof(number);
+
+	if (good) {
+		memcpy(number, text, (size_t)(digits - text));
+		*seq = (uint64_t)strtonum(number, 1, INT64_MAX, &wrong);
+		good = wrong == NULL && number[0] >= '1' && number[0] <= '9';
+	}
+	for (size_t i = 0; good && i < EVENT_HASH; i++) {
+		int high = hex_value(digits[1 + 2 * i]);
+		int low = hex_value(digits[2 + 2 * i]);
+
+		good = high >= 0 && low >= 0;
+		hash[i] = (unsigned char)(good ? high * 16 + low : 0);
+	}
+	return good ? 0
+		    : why_set(why, -EINVAL, ATLOCK_INVALID_REQUEST,
+			      "an event is written NUMBER:HASH, as the end of the log is printed by atlock audit verify");
 }

@@ -69,6 +69,44 @@ int event_first(struct op *op, uint64_t seq, uint64_t *out)
 	return rc;
 }
 
+int event_remove(struct op *op, uint64_t seq, uint64_t end)
+{
+	struct slice value;
+	struct slice key;
+	uint64_t bytes;
+	int rc = op_tail(op);
+
+	if (rc == 0)
+		rc = event_seek(op, seq, &key, &value);
+	if (rc != 0)
+		return rc;
+	if (key.len != EVENT_KEY)
+		return op_corrupt(op, key, -EBADMSG);
+	if (record_number((const unsigned char *)key.data + 3) >= end)
+		return 1;
+	bytes = event_bytes(value.len);
+	op->tail.events -= bytes < op->tail.events ? bytes : op->tail.events;
+	op->tail_dirty = true;
+	return store_del(op->txn, key);
+}
+
+int event_count_bytes(struct op *op, uint64_t *out)
+{
+	uint64_t seq = 0;
+	struct slice value;
+	struct slice key;
+	int rc;
+
+	*out = 0;
+	while ((rc = event_seek(op, seq, &key, &value)) == 0) {
+		if (key.len != EVENT_KEY)
+			return op_corrupt(op, key, -EBADMSG);
+		*out += event_bytes(value.len);
+		seq = record_number((const unsigned char *)key.data + 3) + 1;
+	}
+	return rc < 0 ? rc : 0;
+}
+
 /* --- For others --- */
 
 /* An event with its strings ended by NUL, as the public header has them. */
@@ -168,7 +206,11 @@ struct event_chain {
 	uint64_t offset;          /* where its line should be, if it is in the same segment */
 	struct segment *segments; /* in the order of their events */
 	size_t count;
-	size_t at; /* the one it should be in */
+	size_t at;     /* the one it should be in */
+	bool anchored; /* something says behind which event the log begins, as the next two */
+	uint64_t anchor;
+	unsigned char anchor_hash[EVENT_HASH];
+	uint64_t cut; /* the first event, if what was before it is not known; else 0 */
 	struct event event;
 };
 
@@ -195,15 +237,36 @@ static bool chain_places(struct event_chain *chain, bool first)
 	return event->seq != segment->last || chain->offset == segment->end;
 }
 
-/* The first event that is kept may follow on ones that were pruned: its `prev` is all there is to go by. */
+/*
+ * Whether the first event is where the log should begin. One before that was removed only in part, when a crash came in between;
+ * one behind it says by itself what was before it, and nothing else does.
+ */
+static bool chain_begins(struct event_chain *chain)
+{
+	const struct event *event = &chain->event;
+
+	if (event->seq == 1 && !chain->anchored)
+		return true;
+	if (!chain->anchored || event->seq > chain->anchor + 1)
+		chain->cut = event->seq;
+	return !chain->anchored || event->seq != chain->anchor + 1 ||
+	       memcmp(event->record.prev.data, chain->anchor_hash, EVENT_HASH) == 0;
+}
+
 static int chain_step(struct event_chain *chain)
 {
 	const struct event *event = &chain->event;
 	bool first = chain->next == 0;
 
+	if (first && !chain_begins(chain)) {
+		chain->next = event->seq;
+		return -EBADMSG;
+	}
 	if (!first && (event->seq != chain->next || memcmp(event->record.prev.data, chain->hash, EVENT_HASH) != 0))
 		return -EBADMSG;
 	chain->next = event->seq;
+	if (chain->anchored && event->seq == chain->anchor && memcmp(event->hash, chain->anchor_hash, EVENT_HASH) != 0)
+		return -EBADMSG;
 	if (!chain_places(chain, first))
 		return -EBADMSG;
 	chain->next++;
@@ -243,14 +306,23 @@ static int chain_walk(struct op *op, struct event_chain *chain)
 static int verify_in_txn(struct op *op)
 {
 	struct event_chain *chain = op->arg;
-	int rc = event_segments(op, &chain->segments, &chain->count);
+	struct anchor anchor = { .seq = 0 };
+	int rc = event_anchor(op, &anchor);
 
+	chain->anchored = rc == 0;
+	if (rc == 0) {
+		chain->anchor = anchor.seq;
+		memcpy(chain->anchor_hash, anchor.hash, sizeof(anchor.hash));
+	}
+	if (rc >= 0)
+		rc = event_segments(op, &chain->segments, &chain->count);
 	return rc < 0 ? rc : chain_walk(op, chain);
 }
 
 int atlock_events_verify(struct atlock *al, uint64_t *bad, struct atlock_why *why)
 {
 	struct event_chain *chain;
+	uint64_t cut;
 	uint64_t at;
 	struct op op;
 	int rc;
@@ -264,11 +336,19 @@ int atlock_events_verify(struct atlock *al, uint64_t *bad, struct atlock_why *wh
 	op.arg = chain;
 	rc = op_view(&op, verify_in_txn);
 	at = chain->next;
+	cut = chain->cut;
 	free(chain->segments);
 	free(chain);
-	if (rc >= 0)
+	if (rc >= 0 && cut == 0)
 		return 0;
 	if (bad != NULL)
-		*bad = at;
+		*bad = rc >= 0 ? cut : at;
+	if (rc >= 0) {
+		why_set(why, 0, ATLOCK_BACKEND_ERROR,
+			"the log was cut in front of event %ju, and nothing says what was there: it proves no more than that "
+			"the events from there on follow on each other",
+			(uintmax_t)cut);
+		return 1;
+	}
 	return why_set(why, -EBADMSG, ATLOCK_BACKEND_ERROR, "the event log was changed at event %ju", (uintmax_t)at);
 }

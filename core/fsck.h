@@ -27,6 +27,7 @@ struct fsck {
 	bool events_lost; /* the chain's end or a key cannot be read, and stays so: events are left out */
 	uint64_t held;    /* locks and tickets, as counted */
 	uint64_t waiting;
+	uint64_t events;              /* bytes that they take */
 	struct fsck_numbers tickets;  /* those that are there */
 	struct fsck_numbers due;      /* deadlines by token, once they were asked for */
 	struct fsck_numbers id_times; /* the same of what ids are made of */

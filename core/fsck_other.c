@@ -115,9 +115,15 @@ static int meta_one(struct fsck *fsck, struct slice key, struct slice value)
 	static const char *const names[] = { "format", "counter", "dirs", "seal" };
 	struct slice name = fsck_rest(key);
 
-	(void)value;
+	struct record_anchor anchor;
+	int rc;
+
 	if (name.len == 6 && memcmp(name.data, "tail", 4) == 0)
 		return 0;
+	if (name.len == 8 && memcmp(name.data, "anchor", 6) == 0) {
+		rc = fsck_decode(fsck, RECORD_ANCHOR, key, value, &anchor);
+		return rc <= 0 ? rc : fsck_drop(fsck, key, "the record of where the event log begins is damaged");
+	}
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (slice_equal(name, slice_of(names[i])))
 			return 0;

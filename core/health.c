@@ -103,7 +103,6 @@ struct look {
 	int64_t wall;
 	struct health health; /* its fields only */
 	struct store_stats stats;
-	struct store_room room;
 	struct atlock_status status;
 	int status_result;
 	int64_t due;
@@ -145,10 +144,18 @@ static enum health_level check_store(const struct look *look, char *text, size_t
 
 static enum health_level check_room(const struct look *look, char *text, size_t len)
 {
-	if (!look->room.low)
+	if (!look->status.store_low)
 		return HEALTH_OK;
-	(void)snprintf(text, len,
-		       "taking locks is refused; make room on the disk of the store, or shorten events_keep");
+	if (look->status.events_full)
+		(void)snprintf(
+			text, len,
+			"taking locks is refused: events have used their share of the store: atlock audit archive "
+			"--before now FILE");
+	else
+		(void)snprintf(
+			text, len,
+			"taking locks is refused: archive events (atlock audit archive --before now FILE), or make "
+			"room on the disk of the store");
 	return HEALTH_DEGRADED;
 }
 
@@ -253,7 +260,6 @@ static void look_take(struct atlock *al, struct look *look)
 	clock_read(&al->clock, &look->now, &look->wall);
 	look->status_result = atlock_status(al, &look->status);
 	look->due = atlock_next_due(al);
-	store_room(al->store, &look->room);
 	store_stats(al->store, &look->stats);
 	pthread_mutex_lock(&health->mutex);
 	health_note_step(health, look->wall - look->now);
@@ -296,9 +302,10 @@ static void print_counts(FILE *out, struct atlock *al)
 	if (atlock_status(al, &status) == 0)
 		fprintf(out,
 			"held=%" PRIu64 "\nwaiting=%" PRIu64 "\nstore_used=%" PRIu64 "\nstore_free=%" PRIu64
-			"\nupdates=%" PRIu64 "\ncommits=%" PRIu64 "\nevents=%" PRIu64 "\nowners_swept=%" PRIu64 "\n",
-			status.held, status.waiting, status.store_used, status.store_free, status.updates,
-			status.commits, status.events, status.owners_swept);
+			"\nstore_size=%" PRIu64 "\nevents_used=%" PRIu64 "\nupdates=%" PRIu64 "\ncommits=%" PRIu64
+			"\nevents=%" PRIu64 "\nowners_swept=%" PRIu64 "\n",
+			status.held, status.waiting, status.store_used, status.store_free, status.store_size,
+			status.events_used, status.updates, status.commits, status.events, status.owners_swept);
 	fprintf(out, "uptime=%" PRId64 "s\n", (clock_now(&al->clock) - al->clock.base) / ATLOCK_SECOND);
 }
 

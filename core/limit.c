@@ -7,25 +7,8 @@
 #include "config.h"
 #include "dir.h"
 #include "rate.h"
+#include "tally.h"
 #include "why.h"
-
-/* Adds to `*count` how many entries of an index are the owner's, but no further than `max`. */
-static int index_count(struct op *op, enum record_table table, struct slice owner, uint64_t max, uint64_t *count)
-{
-	struct record_key prefix = record_key_holder(table, owner, (struct slice){ NULL, 0 });
-	struct record_key from;
-	struct slice key;
-	int rc = 0;
-
-	prefix.len--; /* without the NUL that ends a who */
-	from = prefix;
-	while (*count < max &&
-	       (rc = store_next(op->txn, record_key_slice(&from), record_key_slice(&prefix), &key, NULL)) == 0) {
-		(*count)++;
-		from = record_key_after(key);
-	}
-	return rc < 0 ? rc : 0;
-}
 
 static bool is_limited(const struct op *op, int64_t limit)
 {
@@ -35,15 +18,16 @@ static bool is_limited(const struct op *op, int64_t limit)
 int limit_locks(struct op *op, struct slice owner)
 {
 	uint64_t max = (uint64_t)op->options->max_locks_per_user;
-	uint64_t count = 0;
+	uint64_t held = 0;
+	uint64_t waits = 0;
 	int rc;
 
 	if (!is_limited(op, op->options->max_locks_per_user))
 		return 0;
-	rc = index_count(op, TABLE_HELD, owner, max, &count);
+	rc = tally_get(op, TABLE_HELD, owner, &held);
 	if (rc == 0)
-		rc = index_count(op, TABLE_WAITS, owner, max, &count);
-	if (rc < 0 || count < max)
+		rc = tally_get(op, TABLE_WAITS, owner, &waits);
+	if (rc < 0 || held + waits < max)
 		return rc;
 	return why_set(op->why, -EDQUOT, ATLOCK_QUOTA,
 		       "%.*s holds or waits for %" PRIu64
@@ -60,7 +44,7 @@ int limit_waits(struct op *op)
 
 	if (!is_limited(op, op->options->max_waiters_per_user))
 		return limit_locks(op, owner);
-	rc = index_count(op, TABLE_WAITS, owner, max, &count);
+	rc = tally_get(op, TABLE_WAITS, owner, &count);
 	if (rc < 0)
 		return rc;
 	if (count < max)

@@ -9,7 +9,7 @@
 
 /*
  * -EDQUOT if the owner has max_locks_per_user already. What he waits for counts, because it will be granted without asking
- * again. Costs a step of the index for each of them, and nothing without the option.
+ * again.
  */
 int limit_locks(struct op *op, struct slice owner);
 

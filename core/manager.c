@@ -19,13 +19,16 @@
 #include "hook.h"
 #include "limit.h"
 #include "log.h"
+#include "owed.h"
 #include "park.h"
 #include "position.h"
 #include "process.h"
 #include "rate.h"
 #include "refusal.h"
+#include "rules.h"
 #include "seal.h"
 #include "session.h"
+#include "tally.h"
 #include "users.h"
 #include "watch.h"
 #include "why.h"
@@ -96,6 +99,14 @@ static int resume_in_txn(struct op *op)
 	op->al->health.offset = op->wall - op->now;
 	if (op->al->readonly)
 		return 0;
+	/* Older versions did not count these. */
+	if (op->tail.seq > 0 && op->tail.events == 0) {
+		rc = event_count_bytes(op, &op->tail.events);
+		if (rc == 0)
+			rc = owed_count(op, &op->tail.owed);
+		if (rc < 0)
+			return rc;
+	}
 	rc = op_get(op, RECORD_COUNTER, &key, &counter);
 	if (rc == 0 && counter.next < counter.ceiling) {
 		counter.next = counter.ceiling;
@@ -205,6 +216,8 @@ static int manager_prepare(struct atlock *al, const struct atlock_setup *setup, 
 	if (rc == 0)
 		rc = rates_new(&al->rates);
 	if (rc == 0)
+		rc = tallies_new(&al->tallies);
+	if (rc == 0)
 		rc = sessions_new(&al->sessions);
 	if (rc == 0)
 		rc = comms_new(&al->comms);
@@ -259,6 +272,7 @@ static void manager_free(struct atlock *al)
 	comms_free(al->comms);
 	refusals_free(al->refusals);
 	sessions_free(al->sessions);
+	tallies_free(al->tallies);
 	rates_free(al->rates);
 	users_free(al->users);
 	free(al->test_clock);
@@ -361,8 +375,16 @@ void atlock_close(struct atlock *al)
 static int status_in_txn(struct op *op)
 {
 	struct atlock_status *status = op->arg;
+	struct store_room room;
 	int rc = op_tail(op);
 
+	store_room(op->al->store, &room);
+	status->store_used = room.used;
+	status->store_free = room.free;
+	status->store_size = room.size;
+	status->events_used = rules_events_used(&op->tail);
+	status->events_full = rules_share_is_used(&room, &op->tail);
+	status->store_low = room.low || status->events_full;
 	status->held = op->tail.held;
 	status->waiting = op->tail.waiting;
 	status->events = op->tail.seq;
@@ -373,17 +395,12 @@ static int status_in_txn(struct op *op)
 int atlock_status(struct atlock *al, struct atlock_status *out)
 {
 	struct store_stats stats;
-	struct store_room room;
 	struct op op;
 
 	if (al == NULL || out == NULL)
 		return -EINVAL;
-	store_room(al->store, &room);
 	store_stats(al->store, &stats);
 	*out = (struct atlock_status){
-		.store_used = room.used,
-		.store_free = room.free,
-		.store_low = room.low,
 		.updates = stats.updates,
 		.commits = stats.commits,
 		.owners_swept = atomic_load_explicit(&al->owners_swept, memory_order_relaxed),

@@ -23,6 +23,7 @@ struct ends;
 struct park;
 struct refusals;
 struct rates;
+struct tallies;
 struct seal;
 struct comms;
 struct sessions;
@@ -57,6 +58,7 @@ struct atlock {
 
 	struct users *users;
 	struct rates *rates; /* see limit.h */
+	struct tallies *tallies;
 	struct sessions *sessions;
 	struct comms *comms;
 	struct watch *watch;           /* processes that locks live and die with */

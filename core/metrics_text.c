@@ -10,6 +10,7 @@
 #include "hook.h"
 #include "memory.h"
 #include "op.h"
+#include "rules.h"
 
 /* How things stand: what is not counted but looked up. */
 struct sample {
@@ -84,8 +85,11 @@ static int sample_tickets(struct op *op, struct sample *sample)
 static int sample_in_txn(struct op *op)
 {
 	struct sample *sample = op->arg;
+	struct store_room room;
 	int rc = op_tail(op);
 
+	store_room(op->al->store, &room);
+	sample->low = rules_share_is_used(&room, &op->tail);
 	sample->held = op->tail.held;
 	sample->events = op->tail.seq;
 	if (rc == 0)
@@ -108,7 +112,7 @@ static void sample_take(struct atlock *al, struct sample *sample)
 	store_room(al->store, &room);
 	sample->used = room.used;
 	sample->free = room.free;
-	sample->low = room.low;
+	sample->low = sample->low || room.low;
 	store_stats(al->store, &sample->store);
 	sample->updates = sample->store.updates;
 	sample->waiting = sample->store.waiting;

@@ -14,6 +14,7 @@
 #include "log.h"
 #include "park.h"
 #include "refusal.h"
+#include "tally.h"
 #include "watch.h"
 #include "why.h"
 
@@ -75,6 +76,7 @@ void op_init(struct op *op, struct atlock *al, const struct atlock_caller *calle
 	op->park = 0;
 	op->claimed = 0;
 	op->call = METRICS_NONE;
+	op->tallied.count = 0;
 	pile_init(&op->notices);
 	pile_init(&op->changes);
 	pile_init(&op->bound);
@@ -92,6 +94,7 @@ static void op_reset(struct op *op, struct store_txn *txn)
 	op->failure = 0;
 	op->counter_loaded = op->counter_dirty = false;
 	op->tail_loaded = op->tail_dirty = false;
+	op->ended = false;
 	op->dir_known = false;
 	op->due = ATLOCK_NEVER;
 	op->positions.noted = 0;
@@ -236,6 +239,7 @@ static int op_flush(struct op *op)
 		op->tail.time = op->now;
 		op->tail.offset = op->wall - op->now;
 		rc = op_put(op, RECORD_TAIL, &key, &op->tail);
+		store_promise(op->al->store, op->tail.owed);
 	}
 	if (rc == 0 && op->counter_dirty)
 		rc = op_put(op, RECORD_COUNTER, &record_key_counter, &op->counter);
@@ -249,15 +253,19 @@ static int op_update_txn(struct store_txn *txn, void *arg)
 	int flushed;
 
 	op_reset(op, txn);
+	tally_undo(op);
 	op->decided = false;
 	rc = op->fn(op);
+	if (rc >= 0) {
+		op->decided = true;
+		flushed = op_flush(op);
+		if (flushed == 0)
+			flushed = op->failure;
+		rc = flushed < 0 ? flushed : rc;
+	}
 	if (rc < 0)
-		return rc;
-	op->decided = true;
-	flushed = op_flush(op);
-	if (flushed == 0)
-		flushed = op->failure;
-	return flushed < 0 ? flushed : rc;
+		tally_undo(op);
+	return rc;
 }
 
 /* The view this thread is in the middle of, if any. */
@@ -380,6 +388,7 @@ static int op_end(struct op *op, int rc)
 		if (op->refusal < 0)
 			rc = op->refusal;
 	} else if (op->decided) {
+		tally_forget(op);
 		why_clear(op->why);
 	}
 	if (op->claimed != 0)

@@ -30,6 +30,18 @@ struct pile {
 	_Alignas(max_align_t) unsigned char small[512];
 };
 
+/* What a run of the function has changed in memory: see tally.h. */
+#define TALLY_CHANGES 4
+struct tally;
+struct tally_changes {
+	size_t count; /* may be more than are listed */
+	struct tally_change {
+		struct tally *tally;
+		short of;
+		short by;
+	} list[TALLY_CHANGES];
+};
+
 struct op;
 
 typedef int op_fn(struct op *op);
@@ -55,6 +67,7 @@ struct op {
 	int64_t began; /* see metrics_now() */
 	op_end_fn *end;
 	struct store_job job;
+	struct tally_changes tallied;
 
 	/* Set anew for each run. */
 	struct store_txn *txn;
@@ -65,6 +78,7 @@ struct op {
 	unsigned char tail_hash[32];
 	bool counter_loaded, counter_dirty;
 	bool tail_loaded, tail_dirty;
+	bool ended; /* a grant or a wait: see owed.h */
 	bool dir_known;
 	uint64_t dir_id; /* the directory that was read last, as the next: see dir_load() */
 	struct record_dir dir;

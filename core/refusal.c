@@ -8,8 +8,11 @@
 
 #include "background.h"
 #include "event.h"
+#include "rules.h"
 
-#define NOTED_MAX 256 /* that wait to be written */
+#define NOTED_MAX 256  /* that wait to be written: more than one user may have in a second */
+#define USERS 1024     /* whose refusals are counted apart */
+#define USER_PROBES 16 /* places where one of them may be */
 
 struct noted {
 	enum metrics_call call;
@@ -20,13 +23,20 @@ struct noted {
 	char subject[256];       /* then it is about this; as long as a field of an event may be */
 };
 
+/* One user's refusals: a flood of them must not keep another's out of the log. */
+struct user {
+	uid_t uid;
+	int64_t second;  /* when the second began that is counted; 0: the place is free */
+	int64_t written; /* in it */
+	uint64_t skipped;
+};
+
 struct refusals {
 	pthread_mutex_t mutex;
 	struct noted *noted; /* mutex, as all below; room for NOTED_MAX, or NULL */
 	size_t count;
-	uint64_t skipped;
-	int64_t second;  /* when the second began that is counted */
-	int64_t written; /* in it */
+	struct user users[USERS];
+	struct user others; /* all those for whom there is no place */
 };
 
 int refusals_new(struct refusals **out)
@@ -49,27 +59,52 @@ void refusals_free(struct refusals *refusals)
 	free(refusals);
 }
 
-/* Room for one more, if there may be one in this second; else it is counted. */
-static struct noted *noted_add(struct atlock *al, struct refusals *refusals)
+/* A place that is free, or of one who has not been refused for a second and has nothing left to be told. */
+static bool user_is_idle(const struct user *user, int64_t now)
+{
+	return user->second == 0 || (now - user->second >= ATLOCK_SECOND && user->skipped == 0);
+}
+
+static struct user *user_find(struct refusals *refusals, uid_t uid, int64_t now)
+{
+	struct user *idle = NULL;
+
+	for (size_t i = 0; i < USER_PROBES; i++) {
+		struct user *user = &refusals->users[(uid + i) % USERS];
+
+		if (user->second != 0 && user->uid == uid)
+			return user;
+		if (idle == NULL && user_is_idle(user, now))
+			idle = user;
+	}
+	if (idle == NULL)
+		return &refusals->others;
+	*idle = (struct user){ .uid = uid };
+	return idle;
+}
+
+/* Room for one more of this user's, if there may be one in this second; else it is counted. */
+static struct noted *noted_add(struct atlock *al, struct refusals *refusals, uid_t uid)
 {
 	int64_t now = clock_now(&al->clock);
+	struct user *user = user_find(refusals, uid, now);
 	struct noted *noted;
 
-	if (now - refusals->second >= ATLOCK_SECOND) {
-		refusals->second = now;
-		refusals->written = 0;
+	if (user->second == 0 || now - user->second >= ATLOCK_SECOND) {
+		user->second = now;
+		user->written = 0;
 	}
 	if (refusals->noted == NULL)
 		refusals->noted = calloc(NOTED_MAX, sizeof(*refusals->noted));
 	if (refusals->noted == NULL || refusals->count == NOTED_MAX ||
-	    refusals->written >= manager_options(al)->events_refused) {
-		refusals->skipped++;
+	    user->written >= manager_options(al)->events_refused) {
+		user->skipped++;
 		return NULL;
 	}
-	refusals->written++;
+	user->written++;
 	noted = &refusals->noted[refusals->count++];
-	noted->skipped = refusals->skipped;
-	refusals->skipped = 0;
+	noted->skipped = user->skipped;
+	user->skipped = 0;
 	return noted;
 }
 
@@ -99,7 +134,7 @@ static void note(struct atlock *al, enum metrics_call call, const struct atlock_
 		return;
 	metrics_refusal(&al->metrics, code);
 	pthread_mutex_lock(&refusals->mutex);
-	noted = noted_add(al, refusals);
+	noted = noted_add(al, refusals, caller->uid);
 	first = noted != NULL && refusals->count == 1;
 	if (noted != NULL) {
 		noted->call = call;
@@ -146,13 +181,9 @@ struct batch {
 static int write_in_txn(struct op *op)
 {
 	const struct batch *batch = op->arg;
-	struct store_room room;
-	int rc = 0;
-
 	/* What adds must wait for room, and this can do without. */
-	store_room(op->al->store, &room);
-	if (room.low)
-		return -ENOSPC;
+	int rc = rules_room(op);
+
 	for (size_t i = 0; i < batch->count && rc == 0; i++) {
 		const struct noted *noted = &batch->noted[i];
 
@@ -185,10 +216,15 @@ int atlock_run_refused(struct atlock *al)
 		rc = op_run(&op, write_in_txn);
 	}
 	if (rc < 0) {
+		int64_t now = clock_now(&al->clock);
+
 		pthread_mutex_lock(&refusals->mutex);
-		refusals->skipped += batch.count;
-		for (size_t i = 0; i < batch.count; i++)
-			refusals->skipped += batch.noted[i].skipped;
+		for (size_t i = 0; i < batch.count; i++) {
+			struct user *user = user_find(refusals, batch.noted[i].caller.uid, now);
+
+			user->second = user->second == 0 ? now : user->second;
+			user->skipped += 1 + batch.noted[i].skipped;
+		}
 		pthread_mutex_unlock(&refusals->mutex);
 	}
 	free(batch.noted);

@@ -1,7 +1,7 @@
 /*
  * What was refused, for the event log. A refusal changes nothing, so it must not cost its caller a commit: it is noted here, and
- * the background thread writes what was noted a moment later, together. Those above the option events_refused a second are
- * counted and not written; the next event says how many. Private to core/.
+ * the background thread writes what was noted a moment later, together. Those of a user above the option events_refused a
+ * second are counted and not written; the next event of that user says how many. Private to core/.
  */
 #ifndef CORE_REFUSAL_H
 #define CORE_REFUSAL_H

@@ -300,15 +300,62 @@ int rules_begin(struct op *op, struct atlock *al, const struct atlock_request *r
 	return 0;
 }
 
+#define SHARE_PART 2 /* of the store that events may use, so that they leave room for locks */
+#define SHARE_MORE 4 /* part of that share which they may use beyond it, for what goes on without taking anything */
+
+/* Their pages are half full, since each begins when the last one is split. */
+uint64_t rules_events_used(const struct record_tail *tail)
+{
+	return 2 * tail->events;
+}
+
+bool rules_share_is_used(const struct store_room *room, const struct record_tail *tail)
+{
+	return room->size > 0 && rules_events_used(tail) > room->size / SHARE_PART;
+}
+
+static int refuse_room(struct op *op, const struct store_room *room, bool share)
+{
+	return why_set(
+		op->why, -EDQUOT, ATLOCK_QUOTA,
+		"the store has no room for more%s (%ju of %ju MiB used, by events about %ju): an administrator can "
+		"archive events: atlock audit archive --before now FILE; or release locks, or make room on its disk",
+		share ? " events, which have used their share of it" : "", (uintmax_t)(room->used >> 20),
+		(uintmax_t)(room->size >> 20), (uintmax_t)(rules_events_used(&op->tail) >> 20));
+}
+
 int rules_room(struct op *op)
+{
+	struct store_room room;
+	bool share;
+	int rc = op_tail(op);
+
+	if (rc < 0)
+		return rc;
+	store_room(op->al->store, &room);
+	share = rules_share_is_used(&room, &op->tail);
+	return room.low || share ? refuse_room(op, &room, share) : 0;
+}
+
+static bool is_scarce(const struct op *op, const struct store_room *room)
+{
+	uint64_t share = room->size / SHARE_PART;
+
+	return room->scarce || (share > 0 && rules_events_used(&op->tail) > share + share / SHARE_MORE);
+}
+
+bool rules_room_is_scarce(struct op *op)
 {
 	struct store_room room;
 
 	store_room(op->al->store, &room);
-	if (!room.low)
-		return 0;
-	return why_set(
-		op->why, -EDQUOT, ATLOCK_QUOTA,
-		"the store has no room for more (%ju MiB used): release locks, make room on its disk, or shorten events_keep",
-		(uintmax_t)(room.used >> 20));
+	return op_tail(op) == 0 && is_scarce(op, &room);
+}
+
+int rules_room_scarce(struct op *op)
+{
+	struct store_room room;
+
+	store_room(op->al->store, &room);
+	return is_scarce(op, &room) ? refuse_room(op, &room, rules_share_is_used(&room, &op->tail)) : 0;
 }

@@ -3,6 +3,9 @@
 #include <errno.h>
 #include <string.h>
 
+#include "owed.h"
+#include "tally.h"
+
 bool slice_equal(struct slice a, struct slice b)
 {
 	return a.len == b.len && (a.len == 0 || memcmp(a.data, b.data, a.len) == 0);
@@ -47,18 +50,18 @@ static bool held(const struct record_lock *record)
 }
 
 /* Counts held locks along the event chain. What changes without an event, as the end of a rest does, notes the time there, too. */
-static int count_held(struct op *op, bool before, bool after)
+static int count_held(struct op *op, struct slice lock, const struct record_lock *old, const struct record_lock *new)
 {
 	int rc = op_tail(op);
 
 	if (rc < 0)
 		return rc;
-	if (!before && after)
+	if (!held(old) && held(new))
 		op->tail.held++;
-	else if (before && !after && op->tail.held > 0)
+	else if (held(old) && !held(new) && op->tail.held > 0)
 		op->tail.held--;
 	op->tail_dirty = true;
-	return 0;
+	return owed_lock(op, lock, old, new);
 }
 
 static int lock_index_holder(struct op *op, struct slice lock, const struct record_lock *old,
@@ -74,12 +77,14 @@ static int lock_index_holder(struct op *op, struct slice lock, const struct reco
 
 		record_key_set_held(&key, TABLE_HELD, old->owner, old->who, old->token);
 		rc = table_drop(op, &key);
+		tally_add(op, TABLE_HELD, old->owner, -1);
 	}
 	if (rc == 0 && held(new)) {
 		struct record_key key;
 
 		record_key_set_held(&key, TABLE_HELD, new->owner, new->who, new->token);
 		rc = table_put_raw(op, &key, lock);
+		tally_add(op, TABLE_HELD, new->owner, 1);
 	}
 	return rc;
 }
@@ -140,7 +145,7 @@ int table_lock_put(struct op *op, struct slice lock, const struct record_lock *o
 	if (rc == 0)
 		rc = lock_index_due(op, lock, old, new);
 	if (rc == 0)
-		rc = count_held(op, held(old), held(new));
+		rc = count_held(op, lock, old, new);
 	op_changed(op, ATLOCK_CHANGE_LOCK, lock);
 	return rc;
 }
@@ -159,7 +164,7 @@ int table_lock_del(struct op *op, struct slice lock, const struct record_lock *o
 	if (rc == 0)
 		rc = lock_index_due(op, lock, old, NULL);
 	if (rc == 0)
-		rc = count_held(op, held(old), false);
+		rc = count_held(op, lock, old, NULL);
 	if (rc == 0) {
 		record_key_set_of(&key, TABLE_TEXT, lock);
 		rc = table_del(op, &key);
@@ -226,8 +231,8 @@ static int count_waiting(struct op *op, struct slice lock, const struct ticket *
 		queue.count -= queue.count > 0;
 		op->tail.waiting -= op->tail.waiting > 0;
 	}
-	op->tail_dirty = true;
-	return table_queue_put(op, lock, &queue);
+	rc = owed_ticket(op, lock, &ticket->record, added);
+	return rc == 0 ? table_queue_put(op, lock, &queue) : rc;
 }
 
 /* Rank and lock, as the indexes of tickets have them. */
@@ -252,6 +257,7 @@ int table_ticket_put(struct op *op, struct slice lock, const struct ticket *tick
 	if (rc == 0) {
 		record_key_set_held(&key, TABLE_WAITS, record->owner, record->who, ticket->number);
 		rc = table_put_raw(op, &key, place);
+		tally_add(op, TABLE_WAITS, record->owner, 1);
 	}
 	if (rc == 0 && record->deadline != ATLOCK_NEVER) {
 		struct record_key due = record_key_due(record->deadline, DUE_TICKET, ticket->number);
@@ -274,6 +280,7 @@ int table_ticket_del(struct op *op, struct slice lock, const struct ticket *tick
 	if (rc == 0) {
 		record_key_set_held(&key, TABLE_WAITS, record->owner, record->who, ticket->number);
 		rc = table_drop(op, &key);
+		tally_add(op, TABLE_WAITS, record->owner, -1);
 	}
 	if (rc == 0 && record->deadline != ATLOCK_NEVER) {
 		struct record_key due = record_key_due(record->deadline, DUE_TICKET, ticket->number);

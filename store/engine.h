@@ -46,6 +46,9 @@ struct store_engine {
 
 	void (*now)(struct engine *engine, struct store_time *out);
 	void (*room)(struct engine *engine, struct store_room *out);
+
+	/* As store_promise(). NULL: it always has room. */
+	void (*promise)(struct engine *engine, uint64_t bytes);
 	void (*stats)(struct engine *engine, struct store_stats *out);
 };
 

@@ -99,6 +99,14 @@ struct record_key record_key_tail(uint16_t chain)
 	return key;
 }
 
+struct record_key record_key_anchor(uint16_t chain)
+{
+	struct record_key key = record_key_meta("anchor");
+
+	key_big(&key, chain, 2);
+	return key;
+}
+
 void record_key_set_of(struct record_key *key, enum record_table table, struct slice lock)
 {
 	key_start(key, table, lock);

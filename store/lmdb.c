@@ -314,5 +314,6 @@ const struct store_engine store_lmdb = {
 	.copy = lmdb_copy,
 	.now = lmdb_now,
 	.room = lmdb_room,
+	.promise = lmdb_promise,
 	.stats = lmdb_stats,
 };

@@ -162,6 +162,7 @@ struct room {
 	uint64_t ahead;          /* of the last used one, within the limit */
 	uint64_t beyond_reserve; /* there are for what adds; 0: room is low */
 	uint64_t all;            /* there are, once nobody reads an older state */
+	uint64_t promised;       /* bytes, and part of the reserve then */
 	bool turn;               /* room is low only until the next transaction */
 };
 
@@ -236,7 +237,10 @@ struct engine {
 	pthread_mutex_t room_lock;
 	_Atomic uint64_t room_used;
 	_Atomic uint64_t room_free;
+	_Atomic uint64_t room_size;
+	_Atomic uint64_t promised; /* see store_promise() */
 	_Atomic bool room_low;
+	_Atomic bool room_scarce;
 	_Atomic bool room_tight; /* a transaction may need blocks that are not allocated */
 	struct room room;        /* room_lock */
 };
@@ -290,6 +294,7 @@ int lmdb_get(void *view, struct slice key, struct slice *value);
 int lmdb_next(void *view, struct slice from, struct slice prefix, struct slice *key, struct slice *value);
 int lmdb_copy(struct engine *engine, const char *to);
 void lmdb_room(struct engine *engine, struct store_room *out);
+void lmdb_promise(struct engine *engine, uint64_t bytes);
 
 /*
  * A read transaction from the pool, and back. map_lock held shared, or by the leader. NULL and an LMDB code in `*error` if

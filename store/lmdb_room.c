@@ -159,7 +159,9 @@ static void room_look(struct engine *engine, struct room *room, uint64_t end)
 
 	lmdb_shape_look(engine, &room->shape);
 	room->shape.pages = end / page;
-	uint64_t reserve = room_reserve(engine, end);
+	room->promised = atomic_load_explicit(&engine->promised, memory_order_relaxed);
+	uint64_t least = room_reserve(engine, end);
+	uint64_t reserve = least + room->promised;
 	uint64_t layer = lmdb_pages_needed_twice(&room->shape, page, &half, &half).pages * page;
 	blocks_ahead(engine, end, reserve, layer);
 	/* LMDB leaves the last page of its map unused. */
@@ -173,16 +175,27 @@ static void room_look(struct engine *engine, struct room *room, uint64_t end)
 	room->all = beyond(clamp(engine->allocated, 0, engine->map_limit - page), end) / page + room->shape.free;
 	bool low = room->beyond_reserve == 0;
 	room->turn = low && spare + room->shape.later * page > end + reserve;
+	bool scarce = spare < end + least / 2 + room->promised;
 	/* What the disk could still give is free, but it is not there yet. */
 	if (engine->disk_full_at == 0)
 		spare += clamp(engine->disk_free, 0, engine->limit - capacity);
 	atomic_store_explicit(&engine->room_free, low ? 0 : spare - end - reserve, memory_order_relaxed);
+	atomic_store_explicit(&engine->room_size,
+			      engine->disk_full_at != 0 ? capacity
+							: clamp(capacity + engine->disk_free, 0, engine->limit),
+			      memory_order_relaxed);
+	atomic_store_explicit(&engine->room_scarce, scarce, memory_order_relaxed);
 	atomic_store_explicit(&engine->room_low, low, memory_order_relaxed);
 }
 
-static bool need_fits(const struct room *room, const struct lmdb_need *need)
+/* What was promised since the last look is not for others any more. With room_lock held. */
+static bool need_fits(const struct engine *engine, const struct lmdb_need *need)
 {
-	return need->pages <= room->beyond_reserve && need->run <= room->ahead;
+	const struct room *room = &engine->room;
+	uint64_t promised = atomic_load_explicit(&engine->promised, memory_order_relaxed);
+	uint64_t pages = (beyond(promised, room->promised) + engine->page - 1) / engine->page;
+
+	return need->pages + pages <= room->beyond_reserve && need->run <= room->ahead;
 }
 
 /* For a layer, and for so many writes that come after it. With room_lock held. */
@@ -201,10 +214,10 @@ bool lmdb_room_fits(struct engine *engine, const struct layer *layer)
 
 	pthread_mutex_lock(&engine->room_lock);
 	struct lmdb_need need = lmdb_pages_needed(&room->shape, engine->page, layer->writes.count, layer->overflow);
-	bool fits = need_fits(room, &need);
+	bool fits = need_fits(engine, &need);
 	if (fits && layer->under != NULL) {
 		need = need_of_two(engine, layer->under, layer->fresh, layer->fresh_overflow);
-		fits = need_fits(room, &need);
+		fits = need_fits(engine, &need);
 	}
 	pthread_mutex_unlock(&engine->room_lock);
 	return fits;
@@ -219,7 +232,7 @@ bool lmdb_room_is_ample(struct engine *engine, const struct layer *layer)
 	struct lmdb_need all = need_of_two(engine, layer, beyond(LAYER_MAX, count), layer->overflow);
 	struct lmdb_need own = lmdb_pages_needed(&room->shape, engine->page, count, layer->overflow);
 	uint64_t mapped = beyond(engine->map_size / engine->page, room->shape.pages + 1);
-	bool ample = need_fits(room, &all) && own.pages <= room->ahead && own.pages <= mapped &&
+	bool ample = need_fits(engine, &all) && own.pages <= room->ahead && own.pages <= mapped &&
 		     !atomic_load_explicit(&engine->room_low, memory_order_relaxed) &&
 		     !atomic_load_explicit(&engine->room_tight, memory_order_relaxed);
 	pthread_mutex_unlock(&engine->room_lock);
@@ -330,5 +343,12 @@ void lmdb_room(struct engine *engine, struct store_room *out)
 		room_retry(engine);
 	out->used = atomic_load_explicit(&engine->room_used, memory_order_relaxed);
 	out->free = atomic_load_explicit(&engine->room_free, memory_order_relaxed);
+	out->size = atomic_load_explicit(&engine->room_size, memory_order_relaxed);
+	out->scarce = atomic_load_explicit(&engine->room_scarce, memory_order_relaxed);
 	out->low = atomic_load_explicit(&engine->room_low, memory_order_relaxed);
+}
+
+void lmdb_promise(struct engine *engine, uint64_t bytes)
+{
+	atomic_store_explicit(&engine->promised, bytes, memory_order_relaxed);
 }

@@ -32,8 +32,17 @@ static const struct field format_fields[] = { F(format, U32, version), F(format,
 static const struct field counter_fields[] = { F(counter, U64, next), F(counter, U64, ceiling) };
 
 static const struct field tail_fields[] = {
-	F(tail, U64, seq),   F(tail, U64, time),    F(tail, U64, offset), F(tail, U64, held),    F(tail, U64, waiting),
-	F(tail, SHORT, day), F(tail, SHORT, first), F(tail, SHORT, size), F(tail, STRING, hash),
+	F(tail, U64, seq),
+	F(tail, U64, time),
+	F(tail, U64, offset),
+	F(tail, U64, held),
+	F(tail, U64, waiting),
+	F(tail, SHORT, day),
+	F(tail, SHORT, first),
+	F(tail, SHORT, size),
+	F(tail, STRING, hash),
+	F_SINCE(2, tail, SHORT, owed),
+	F_SINCE(2, tail, SHORT, events),
 };
 
 static const struct field lock_fields[] = {
@@ -85,6 +94,10 @@ static const struct field released_fields[] = {
 
 static const struct field day_fields[] = { F(day, SHORT, offset), F(day, SHORT, last), F(day, SHORT, end) };
 
+static const struct field anchor_fields[] = {
+	F(anchor, U8, why), F(anchor, SHORT, seq), F(anchor, U64, wall), F(anchor, STRING, by), F(anchor, STRING, hash),
+};
+
 static const struct field claim_fields[] = {
 	F(claim, U32, uid),          F(claim, U32, gid),         F(claim, U64, since),
 	F(claim, U64, applications), F(claim, U64, credentials), F(claim, STRING, owner),
@@ -128,7 +141,7 @@ static const struct field seal_fields[] = { F(seal, U8, changing), F(seal, STRIN
 static const struct layout layouts[] = {
 	[RECORD_FORMAT_INFO] = LAYOUT(format),
 	[RECORD_COUNTER] = LAYOUT(counter),
-	[RECORD_TAIL] = LAYOUT(tail),
+	[RECORD_TAIL] = LAYOUT_VERSION(tail, 2),
 	[RECORD_LOCK] = LAYOUT(lock),
 	[RECORD_TICKET] = LAYOUT(ticket),
 	[RECORD_QUEUE] = LAYOUT_VERSION(queue, 2),
@@ -146,6 +159,7 @@ static const struct layout layouts[] = {
 	[RECORD_SEAL] = LAYOUT(seal),
 	[RECORD_RELEASED] = LAYOUT(released),
 	[RECORD_DAY] = LAYOUT(day),
+	[RECORD_ANCHOR] = LAYOUT(anchor),
 };
 
 /* Width in bytes of a number, or of a string's length. A short number has its own. */

@@ -22,7 +22,7 @@
  * neighbours so that both are on the same page.
  */
 enum record_table {
-	TABLE_META = 'f',   /* f <name>                                 -> format, counters, tail, seal */
+	TABLE_META = 'f',   /* f <name>                                 -> format, counters, tail, anchor, seal */
 	TABLE_LOCK = 'l',   /* l <lock>                                 -> lock */
 	TABLE_TEXT = 'u',   /* u <lock>                                 -> the user's key=value lines, raw */
 	TABLE_QUEUE = 'Q',  /* Q <lock>                                 -> queue */
@@ -64,6 +64,7 @@ static inline struct slice record_key_slice(const struct record_key *key)
 struct record_key record_key_meta(const char *name);
 extern const struct record_key record_key_counter;
 struct record_key record_key_tail(uint16_t chain);
+struct record_key record_key_anchor(uint16_t chain);
 struct record_key record_key_of(enum record_table table, struct slice lock);   /* TABLE_LOCK, TEXT, QUEUE */
 struct record_key record_key_number(enum record_table table, uint64_t number); /* TABLE_TICKET_TEXT, DIR */
 struct record_key record_key_queue(struct slice lock);                         /* prefix of a lock's tickets */
@@ -122,6 +123,8 @@ struct record_tail {
 	uint64_t first;    /* event that the run of events of that day begins with which is still growing */
 	uint64_t size;     /* bytes of that file */
 	struct slice hash; /* of the last event */
+	uint64_t owed;     /* bytes that the events will take which end what is held and waited for */
+	uint64_t events;   /* bytes that the events take that are there */
 };
 
 struct record_lock {
@@ -241,6 +244,18 @@ struct record_day {
 	uint64_t end;
 };
 
+/* Why the log begins behind an event. */
+enum record_anchor_why { RECORD_ARCHIVED = 1, RECORD_KEPT = 2 };
+
+/* The event that was last among those that are not there any more, and its hash. */
+struct record_anchor {
+	uint8_t why; /* enum record_anchor_why */
+	uint64_t seq;
+	int64_t wall;    /* when it went */
+	struct slice by; /* by whom; empty: by the daemon itself */
+	struct slice hash;
+};
+
 /* Who has a Git URL, and how many references there are of each type. */
 struct record_claim {
 	uint32_t uid;
@@ -329,6 +344,7 @@ enum record_kind {
 	RECORD_RELEASED,
 	RECORD_DAY,
 	RECORD_DIRS,
+	RECORD_ANCHOR,
 };
 
 /* Encodes `record` (the struct of `kind`) into `out`; returns the length, or -EMSGSIZE if a string is too long. */

@@ -260,6 +260,12 @@ void store_room(struct store *store, struct store_room *out)
 	store->engine->room(store->handle, out);
 }
 
+void store_promise(struct store *store, uint64_t bytes)
+{
+	if (store->engine->promise != NULL)
+		store->engine->promise(store->handle, bytes);
+}
+
 void store_stats(struct store *store, struct store_stats *out)
 {
 	store->engine->stats(store->handle, out);

@@ -70,7 +70,9 @@ struct store_options {
 struct store_room {
 	uint64_t used; /* size of what is stored, with what the engine keeps for reuse */
 	uint64_t free; /* what can still be written before `low` is reached; an estimate */
+	uint64_t size; /* what it can grow to, as the limit and the disk are now */
 	bool low;      /* refuse whatever adds more than it removes: a reserve is left for what removes */
+	bool scarce;   /* half of that reserve is gone, too: refuse whatever can be done without; see store_promise() */
 };
 
 #define STORE_BATCHES 8
@@ -178,6 +180,13 @@ bool store_durable(const struct store *store);
 int store_watch(struct store *store, struct slice prefix, store_watch_fn *fn, void *arg);
 
 void store_room(struct store *store, struct store_room *out);
+
+/*
+ * So many bytes will have to be written some day, whatever else fills the store: they are kept free beside the reserve. Replaces
+ * what was promised before. Called inside an update, so that the newest word is the last; an update that fails may have been
+ * heard, and the next one sets it right.
+ */
+void store_promise(struct store *store, uint64_t bytes);
 void store_stats(struct store *store, struct store_stats *out);
 
 /* A slice of a string, without its NUL. */

@@ -75,6 +75,7 @@ int rig_init(struct rig *rig, const char *lmdb, uint64_t seed, const struct mode
 		.waits_len = waits,
 	};
 	atlock_options_init(&rig->options);
+	rig->options.rate_limit = 0; /* its clock moves when told to */
 	rig->options.default_ttl = options->default_ttl;
 	rig->options.max_ttl = options->max_ttl;
 	rig->options.queue_timeout = options->queue_timeout;

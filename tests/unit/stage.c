@@ -61,6 +61,7 @@ static struct stage *stage_alloc(void)
 
 	assert_non_null(s);
 	atlock_options_init(&s->options);
+	s->options.rate_limit = 0; /* its clock stands still, and no second ends */
 	return s;
 }
 

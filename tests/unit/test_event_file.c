@@ -250,10 +250,14 @@ static int remove_first(struct store_txn *txn, void *arg)
 	return store_del(txn, record_key_slice(&key));
 }
 
-/* On a full store the oldest events make room: the others do not move, and what is gone is blank. */
-static void events_that_made_room_are_blank(void **state)
+/*
+ * On a full store older versions dropped the oldest events. The others do not move, what is gone is blank, and the log is reported as
+ * cut there.
+ */
+static void events_that_made_room_are_blank_and_missed(void **state)
 {
 	struct stage *s = *state;
+	uint64_t bad = 0;
 	size_t gone;
 
 	some_events(s, 3);
@@ -266,7 +270,10 @@ static void events_that_made_room_are_blank(void **state)
 		assert_int_equal(strspn(other.data, "\n"), gone);
 		assert_string_equal(other.data + gone, text.data + gone);
 	}
-	assert_int_equal(atlock_events_verify(s->al, NULL, &s->why), 0);
+	assert_int_equal(atlock_events_verify(s->al, &bad, &s->why), 1);
+	assert_int_equal(bad, 4);
+	assert_non_null(strstr(s->why.text, "cut in front of event 4"));
+	s->damaged = true;
 }
 
 /* Every line is JSON, says all that there is to say, and its hash is that of what stands before it. */
@@ -428,7 +435,7 @@ int main(void)
 		STAGED(day_of_the_future_is_pruned_with_its_neighbours),
 		STAGED(pruned_day_is_gone_as_a_whole),
 		STAGED(interrupted_prune_is_finished_later),
-		STAGED(events_that_made_room_are_blank),
+		STAGED(events_that_made_room_are_blank_and_missed),
 		STAGED(line_says_who_did_what),
 		STAGED(line_says_what_changed),
 		STAGED(line_has_no_metadata),

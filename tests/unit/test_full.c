@@ -50,6 +50,51 @@ static size_t fill(struct stage *s)
 	return i;
 }
 
+static int last_keep(void *arg, const struct atlock_event *event)
+{
+	struct atlock_event *last = arg;
+
+	last->seq = event->seq;
+	memcpy(last->hash, event->hash, sizeof(last->hash));
+	return 0;
+}
+
+/* Takes what there is of the event log out of the store, as if it had been copied elsewhere. */
+static void archive(struct stage *s)
+{
+	struct atlock_event last = { .seq = 0 };
+	char anchor[96];
+	size_t len;
+
+	assert_int_equal(atlock_events_verify(s->al, NULL, &s->why), 0);
+	assert_int_equal(atlock_events(s->al, 0, last_keep, &last), 0);
+	len = (size_t)snprintf(anchor, sizeof(anchor), "%ju:", (uintmax_t)last.seq);
+	for (size_t i = 0; i < sizeof(last.hash); i++)
+		len += (size_t)snprintf(anchor + len, sizeof(anchor) - len, "%02x", last.hash[i]);
+	if (atlock_archived(s->al, NULL, anchor, &s->why) != 0)
+		fail_msg("%s", s->why.text);
+	assert_int_equal(atlock_events_verify(s->al, NULL, &s->why), 0);
+}
+
+static int event_count(void *arg, const struct atlock_event *event)
+{
+	uint64_t *count = arg;
+
+	assert_int_equal(event->seq, ++*count);
+	return 0;
+}
+
+/* Every event since the first is there: none made room for another. */
+static void no_event_is_gone(struct stage *s)
+{
+	struct atlock_status status;
+	uint64_t count = 0;
+
+	assert_int_equal(atlock_events(s->al, 0, event_count, &count), 0);
+	assert_int_equal(atlock_status(s->al, &status), 0);
+	assert_int_equal(count, status.events);
+}
+
 static void releases_go_on_and_then_acquires_work_again(void **state)
 {
 	struct stage *s = *state;
@@ -67,6 +112,10 @@ static void releases_go_on_and_then_acquires_work_again(void **state)
 			assert_int_equal(stage_release(s, lock_of(i, lock), "alice@1"), 0);
 		assert_int_equal(atlock_status(s->al, &status), 0);
 		assert_int_equal(status.held, 0);
+		if (round == 0)
+			no_event_is_gone(s);
+		archive(s);
+		assert_int_equal(atlock_status(s->al, &status), 0);
 		assert_false(status.store_low);
 		assert_int_equal(atlock_check(s->al, stderr), 0);
 	}
@@ -105,6 +154,32 @@ static void holders_go_on(void **state)
 	assert_int_equal(stage_release(s, "global/a", "carol@1"), 0);
 	assert_int_equal(told_await(told), 0);
 	assert_string_equal(stage_holder(s, "global/a"), "bob@1");
+}
+
+/* What only makes events is refused before the room for the ends of locks is gone; renewals go on, in the end without an event. */
+static void changes_leave_the_room_for_releases(void **state)
+{
+	struct stage *s = *state;
+	struct atlock_status before;
+	struct atlock_status after;
+	char lock[TEXT_MAX];
+	size_t n = fill(s);
+	int i = 0;
+	int rc = 0;
+
+	while (i < MANY &&
+	       (rc = stage_write(s, lock_of(0, lock), "alice@1", i % 2 ? "priority=low\n" : "priority=high\n")) == 0)
+		i++;
+	assert_int_equal(rc, -EDQUOT);
+	assert_non_null(strstr(s->why.text, "atlock audit archive --before now FILE"));
+	assert_int_equal(atlock_status(s->al, &before), 0);
+	for (i = 0; i < 100; i++)
+		assert_int_equal(stage_renew(s, lock_of(0, lock), "alice@1", 0), 0);
+	assert_int_equal(atlock_status(s->al, &after), 0);
+	assert_int_equal(after.events, before.events);
+	for (size_t k = 0; k < n; k++)
+		assert_int_equal(stage_release(s, lock_of(k, lock), "alice@1"), 0);
+	no_event_is_gone(s);
 }
 
 /* A text that grows would take what is left for releasing; one that does not may change. */
@@ -148,6 +223,8 @@ static void leases_that_end_together_are_ended(void **state)
 		assert_int_equal(atlock_status(s->al, &status), 0);
 	}
 	assert_int_equal(status.held, 0);
+	no_event_is_gone(s);
+	archive(s);
 	assert_int_equal(stage_acquire(s, "global/more", "alice@1", 0), 0);
 }
 
@@ -161,6 +238,7 @@ static void full_store_can_be_opened_again(void **state)
 	assert_int_equal(stage_acquire(s, "global/more", "alice@1", 0), -EDQUOT);
 	for (size_t i = 0; i < n; i++)
 		assert_int_equal(stage_release(s, lock_of(i, lock), "alice@1"), 0);
+	archive(s);
 	assert_int_equal(stage_acquire(s, "global/more", "alice@1", 0), 0);
 }
 
@@ -172,6 +250,7 @@ int main(void)
 		FULL(releases_go_on_and_then_acquires_work_again),
 		FULL(whatever_adds_is_refused_alike),
 		FULL(holders_go_on),
+		FULL(changes_leave_the_room_for_releases),
 		FULL(texts_do_not_grow),
 		FULL(leases_that_end_together_are_ended),
 		FULL(full_store_can_be_opened_again),

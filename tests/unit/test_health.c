@@ -102,7 +102,9 @@ static void store_without_room_is_degraded(void **state)
 
 	mem_world_faults(s->world)->max_keys = 1;
 	assert_int_equal(stage_acquire(s, "global/a", "alice@1", 60), -EDQUOT);
-	assert_health(s, "degraded room: taking locks is refused;", "\nroom=degraded taking locks");
+	assert_health(s,
+		      "degraded room: taking locks is refused: archive events (atlock audit archive --before now FILE)",
+		      "\nroom=degraded taking locks");
 }
 
 static void thread_that_does_not_answer_is_degraded_then_failing(void **state)

@@ -57,6 +57,32 @@ static void what_is_waited_for_counts_as_held(void **state)
 	refused(s, stage_acquire(s, "global/c", "bob@1", 0), -EDQUOT, ATLOCK_QUOTA, "max_locks_per_user");
 }
 
+/* What is counted in memory stays right over runs that are dropped, commits that fail, other ends than a release, and restarts. */
+static void counts_follow_what_is_held(void **state)
+{
+	struct stage *s = *state;
+
+	stage_configure(s, "max_locks_per_user", "2");
+	assert_int_equal(stage_acquire(s, "global/a", "bob@1", 0), 0);
+	*mem_world_faults(s->world) = (struct mem_faults){ .rerun_percent = 100, .fail_in = 1, .fail_error = EIO };
+	assert_int_equal(stage_acquire(s, "global/b", "bob@1", 0), -EIO);
+	assert_int_equal(stage_acquire(s, "global/b", "bob@1", 60), 0);
+	refused(s, stage_acquire(s, "global/c", "bob@1", 0), -EDQUOT, ATLOCK_QUOTA, "2 locks");
+	*mem_world_faults(s->world) = (struct mem_faults){ .rerun_percent = 100, .fail_in = 1, .fail_error = EIO };
+	assert_int_equal(stage_release(s, "global/a", "bob@1"), -EIO);
+	refused(s, stage_acquire(s, "global/c", "bob@1", 0), -EDQUOT, ATLOCK_QUOTA, "2 locks");
+	stage_advance(s, 61);
+	assert_int_equal(atlock_run_due(s->al), 1);
+	assert_int_equal(stage_acquire(s, "global/c", "bob@1", 0), 0);
+	refused(s, stage_acquire(s, "global/d", "bob@1", 0), -EDQUOT, ATLOCK_QUOTA, "2 locks");
+	assert_int_equal(stage_transfer(s, "global/c", "bob@1", "carol@1"), 0);
+	assert_int_equal(stage_acquire(s, "global/d", "bob@1", 0), 0);
+	stage_reopen(s);
+	refused(s, stage_acquire(s, "global/e", "bob@1", 0), -EDQUOT, ATLOCK_QUOTA, "2 locks");
+	assert_int_equal(stage_release(s, "global/d", "bob@1"), 0);
+	assert_int_equal(stage_acquire(s, "global/e", "bob@1", 0), 0);
+}
+
 static void lock_is_not_given_to_who_has_enough(void **state)
 {
 	struct stage *s = *state;
@@ -210,6 +236,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		STAGED(locks_of_a_user_are_counted_whatever_the_who),
 		STAGED(what_is_waited_for_counts_as_held),
+		STAGED(counts_follow_what_is_held),
 		STAGED(lock_is_not_given_to_who_has_enough),
 		STAGED(waits_of_a_user_are_counted),
 		STAGED(calls_above_the_rate_are_refused_until_time_passes),

@@ -166,8 +166,8 @@ static void defaults_are_as_documented(void **state)
 		{ "admin_group", "" },
 		{ "admin_rm", "named" },
 		{ "policy", "" },
-		{ "max_locks_per_user", "0" },
-		{ "rate_limit", "0" },
+		{ "max_locks_per_user", "50000" },
+		{ "rate_limit", "5000" },
 		{ "events_keep", "30d" },
 		{ "events_refused", "10" },
 		{ "disable_apply", "off" },
@@ -178,7 +178,7 @@ static void defaults_are_as_documented(void **state)
 		{ "log_level", "info" },
 		{ "on_event", "" },
 		{ "on_event_timeout", "10s" },
-		{ "max_waiters_per_user", "0" },
+		{ "max_waiters_per_user", "10000" },
 		{ "max_dirs", "1000000" },
 	};
 	struct atlock_options o;

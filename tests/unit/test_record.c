@@ -19,9 +19,11 @@
 
 static const struct record_format format = { 7, 1800000000 };
 static const struct record_counter counter = { 0x0102030405060708, UINT64_MAX };
-static const struct record_tail tail = { 1, -2,         INT64_MIN,
-					 4, UINT64_MAX, 20000,
-					 1, 1U << 31,   TEXT("0123456789abcdef0123456789abcdef") };
+static const struct record_tail tail = {
+	1, -2, INT64_MIN, 4, UINT64_MAX, 20000, 1, 1U << 31, TEXT("0123456789abcdef0123456789abcdef"), 5, UINT64_MAX
+};
+static const struct record_anchor anchor = { 2, UINT64_MAX, -3, TEXT("root"),
+					     TEXT("0123456789abcdef0123456789abcdef") };
 static const struct record_lock lock = {
 	.state = RECORD_PENDING,
 	.priority = 3,
@@ -117,6 +119,7 @@ static const struct {
 	{ RECORD_SEAL, &seal, sizeof(seal) },
 	{ RECORD_RELEASED, &released, sizeof(released) },
 	{ RECORD_DAY, &day, sizeof(day) },
+	{ RECORD_ANCHOR, &anchor, sizeof(anchor) },
 };
 
 /* Large enough for any record. */

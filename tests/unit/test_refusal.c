@@ -106,6 +106,28 @@ static void more_than_so_many_a_second_are_only_counted(void **state)
 	assert_int_equal(counted(s, "LOCK_EXISTS"), 503);
 }
 
+static void flood_of_one_user_hides_nothing_of_another(void **state)
+{
+	struct stage *s = *state;
+
+	stage_configure(s, "events_refused", "2");
+	assert_int_equal(stage_acquire(s, LOCK, "alice@1", 60), 0);
+	(void)stage_events(s);
+	for (int i = 0; i < 500; i++)
+		assert_int_equal(stage_acquire(s, LOCK, "bob@2", 60), -EACCES);
+	assert_int_equal(stage_acquire(s, LOCK, "carol@3", 60), -EACCES);
+	assert_int_equal(atlock_run_refused(s->al), 3);
+	stage_advance(s, 1);
+	assert_int_equal(stage_acquire(s, LOCK, "carol@3", 60), -EACCES);
+	assert_int_equal(stage_acquire(s, LOCK, "bob@2", 60), -EACCES);
+	assert_int_equal(atlock_run_refused(s->al), 2);
+	log_is(s, "refused(LOCK_EXISTS) global/a bob@2 by bob: acquire, 0 skipped\n"
+		  "refused(LOCK_EXISTS) global/a bob@2 by bob: acquire, 0 skipped\n"
+		  "refused(LOCK_EXISTS) global/a carol@3 by carol: acquire, 0 skipped\n"
+		  "refused(LOCK_EXISTS) global/a carol@3 by carol: acquire, 0 skipped\n"
+		  "refused(LOCK_EXISTS) global/a bob@2 by bob: acquire, 498 skipped\n");
+}
+
 /* What could not be written is counted as skipped, and the log goes on. */
 static void refusals_that_could_not_be_written_are_counted(void **state)
 {
@@ -204,6 +226,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		STAGED(refusals_are_written_later_and_together),
 		STAGED(more_than_so_many_a_second_are_only_counted),
+		STAGED(flood_of_one_user_hides_nothing_of_another),
 		STAGED(refusals_that_could_not_be_written_are_counted),
 		STAGED(what_is_no_refusal_is_not_written),
 		STAGED(refusals_decided_elsewhere_are_written_once),

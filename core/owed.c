@@ -1,0 +1,145 @@
+#include "owed.h"
+
+#include <errno.h>
+
+#include "dir.h"
+#include "table.h"
+
+/* Of an event in the store, without its texts: the engine's own bytes and the key, numbers, hash, the lock it ended. */
+#define EVENT_BYTES 192
+#define HALF_FULL 2 /* pages are that when a page is split and the next event goes to the new one */
+
+/* Events that may be to come: a ticket is granted, claimed and released; what is pending only the last two. */
+#define TICKET_EVENTS 3
+#define PENDING_EVENTS 2
+
+/* The caller who ends it is mostly its owner; the reserve has the room for administrators with longer names. */
+static int event_bytes(struct op *op, struct slice lock, size_t owner, size_t who, size_t host, uint64_t *out)
+{
+	int path = dir_path_bound(op, lock);
+
+	*out = HALF_FULL * (EVENT_BYTES + (uint64_t)(path > 0 ? path : 0) + 2 * owner + who + 2 * host);
+	return path < 0 ? path : 0;
+}
+
+static uint64_t lock_events(const struct record_lock *record)
+{
+	if (record == NULL || record->state == RECORD_DELAYED)
+		return 0;
+	return record->state == RECORD_PENDING ? PENDING_EVENTS : 1;
+}
+
+static int lock_bytes(struct op *op, struct slice lock, const struct record_lock *record, uint64_t *out)
+{
+	uint64_t events = lock_events(record);
+	int rc;
+
+	*out = 0;
+	if (events == 0)
+		return 0;
+	rc = event_bytes(op, lock, record->owner.len, record->who.len, record->host.len, out);
+	*out *= events;
+	return rc;
+}
+
+static void owed_set(struct op *op, uint64_t less, uint64_t more)
+{
+	op->tail.owed -= less < op->tail.owed ? less : op->tail.owed;
+	op->tail.owed += more;
+	op->tail_dirty = true;
+}
+
+int owed_lock(struct op *op, struct slice lock, const struct record_lock *old, const struct record_lock *new)
+{
+	uint64_t less = 0;
+	uint64_t more = 0;
+	int rc;
+
+	if (old != NULL && new != NULL && lock_events(old) == lock_events(new) && old->owner.len == new->owner.len &&
+	    old->who.len == new->who.len && old->host.len == new->host.len)
+		return 0;
+	rc = lock_bytes(op, lock, old, &less);
+	if (rc == 0)
+		rc = lock_bytes(op, lock, new, &more);
+	if (rc < 0)
+		return rc;
+	if (lock_events(old) > 0 && lock_events(new) == 0)
+		op->ended = true;
+	owed_set(op, less, more);
+	return 0;
+}
+
+static int ticket_bytes(struct op *op, struct slice lock, const struct record_ticket *ticket, uint64_t *out)
+{
+	int rc = event_bytes(op, lock, ticket->owner.len, ticket->who.len, ticket->host.len, out);
+
+	*out *= TICKET_EVENTS;
+	return rc;
+}
+
+int owed_ticket(struct op *op, struct slice lock, const struct record_ticket *ticket, bool added)
+{
+	uint64_t bytes;
+	int rc = ticket_bytes(op, lock, ticket, &bytes);
+
+	if (rc < 0)
+		return rc;
+	op->ended = op->ended || !added;
+	owed_set(op, added ? 0 : bytes, added ? bytes : 0);
+	return 0;
+}
+
+/* --- Anew --- */
+
+typedef int owed_fn(struct op *op, struct slice key, struct slice value, uint64_t *bytes);
+
+/* What is damaged, or in a directory that is, is for others to tell of. */
+static int lock_one(struct op *op, struct slice key, struct slice value, uint64_t *bytes)
+{
+	struct slice lock = { (const unsigned char *)key.data + 1, key.len - 1 };
+	struct record_lock record;
+
+	*bytes = 0;
+	return record_decode(RECORD_LOCK, value, &record) < 0 ? 0 : lock_bytes(op, lock, &record, bytes);
+}
+
+#define TICKET_END 10 /* bytes of a ticket's key behind the lock's: NUL, rank, number */
+
+static int ticket_one(struct op *op, struct slice key, struct slice value, uint64_t *bytes)
+{
+	struct slice lock = { (const unsigned char *)key.data + 1, key.len - 1 - TICKET_END };
+	struct record_ticket record;
+
+	*bytes = 0;
+	if (key.len <= 1 + TICKET_END || record_decode(RECORD_TICKET, value, &record) < 0)
+		return 0;
+	return ticket_bytes(op, lock, &record, bytes);
+}
+
+static int table_count(struct op *op, enum record_table table, owed_fn *fn, uint64_t *out)
+{
+	const unsigned char first = (unsigned char)table;
+	struct record_key from = { .len = 1, .data = { first } };
+	struct slice value;
+	struct slice key;
+	uint64_t bytes;
+	int rc;
+
+	while ((rc = store_next(op->txn, record_key_slice(&from), (struct slice){ &first, 1 }, &key, &value)) == 0) {
+		rc = fn(op, key, value, &bytes);
+		if (rc < 0 && rc != -EIO)
+			return rc;
+		*out += bytes;
+		from = record_key_after(key);
+	}
+	return rc < 0 ? rc : 0;
+}
+
+int owed_count(struct op *op, uint64_t *out)
+{
+	int rc;
+
+	*out = 0;
+	rc = table_count(op, TABLE_LOCK, lock_one, out);
+	return rc == 0 ? table_count(op, TABLE_TICKET, ticket_one, out) : rc;
+}
