@@ -1,14 +1,17 @@
 /*
- * events/: what happened, one file for each day of UTC, and `live`, a link to today's. Lines are only ever added and stay where
+ * events/: what happened, one file for each day of UTC, and `live`, a link to today's; `anchor` says where it begins. Lines are only ever added and stay where
  * they are, so that readers may come back with an offset. Files are as long as stat(2) says, which the kernel must not keep of
  * one that grows: `tail -f` asks again and again.
  */
 #include <bsd/string.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "attr.h"
+#include "caller.h"
+#include "handle.h"
 #include "kind.h"
 #include "listing.h"
 #include "reach.h"
@@ -93,6 +96,117 @@ const struct kind kind_events_live = {
 	.readlink = live_readlink,
 };
 
+/* --- anchor: where the log begins, and how it is told that what is before that is safe elsewhere --- */
+
+#define ANCHOR "anchor"
+#define ANCHOR_TEXT 512
+
+static int anchor_print(struct call *call, char out[ANCHOR_TEXT])
+{
+	struct atlock_anchor anchor;
+	int err = atlock_anchor(call->al, &anchor);
+
+	out[0] = '\0';
+	if (err != 0)
+		return err < 0 ? err : 0;
+	return snprintf(out, ANCHOR_TEXT, "%" PRIu64 ":%s %s%s%s%s%s\n", anchor.seq, anchor.hash,
+			anchor.archived ? "archived" : "events_keep", anchor.time[0] != '\0' ? " " : "", anchor.time,
+			anchor.by[0] != '\0' ? " " : "", anchor.by);
+}
+
+static int anchor_stat(struct call *call, struct node *node, struct stat *st, struct life *life)
+{
+	char text[ANCHOR_TEXT];
+	int len = anchor_print(call, text);
+
+	(void)node;
+	if (len < 0)
+		return len;
+	attr_file(call->fs, 0644, (size_t)len, st);
+	*life = (struct life){ 0 };
+	return 0;
+}
+
+static int anchor_text(struct call *call, struct node *node, struct handle *handle, char **text, size_t *len)
+{
+	char value[ANCHOR_TEXT];
+	int n = anchor_print(call, value);
+
+	(void)node, (void)handle;
+	if (n < 0)
+		return n;
+	*len = (size_t)n;
+	*text = strdup(value);
+	return *text == NULL ? -ENOMEM : 0;
+}
+
+static int anchor_permit(struct call *call, const struct atlock_caller *caller)
+{
+	if (caller->admin)
+		return 0;
+	return call_refuse(call, -EPERM, ATLOCK_PERMISSION_DENIED,
+			   "events are archived by administrators: root, and the members of admin_group");
+}
+
+/* A descriptor keeps the rights of who opened it. */
+static int anchor_open(struct call *call, struct node *node, struct handle *handle)
+{
+	struct atlock_caller caller;
+	int err;
+
+	(void)node;
+	if (!handle_writes(handle))
+		return 0;
+	err = caller_user(call, &caller);
+	if (err == 0)
+		err = anchor_permit(call, &caller);
+	return err < 0 ? err : handle_remember(handle, &caller);
+}
+
+static int anchor_write(struct call *call, struct node *node, struct handle *handle, const char *data, size_t len)
+{
+	const struct atlock_caller *caller = handle_caller(handle);
+	char value[ANCHOR_TEXT];
+
+	(void)node;
+	if (caller == NULL)
+		return -EBADF;
+	if (len > 0 && data[len - 1] == '\n')
+		len--;
+	if (len >= sizeof(value) || memchr(data, '\0', len) != NULL)
+		return call_refuse(call, -EINVAL, ATLOCK_INVALID_REQUEST,
+				   "write NUMBER:HASH of the last archived event");
+	memcpy(value, data, len);
+	value[len] = '\0';
+	return atlock_archived(call->al, caller, value, &call->why);
+}
+
+/* Truncating says nothing yet: `> f` is followed by the event. */
+static int anchor_set(struct call *call, struct node *node, struct handle *handle, const struct stat *want, int which)
+{
+	struct atlock_caller caller;
+	int err = caller_opener(call, handle, &caller);
+
+	(void)node;
+	if (err == 0)
+		err = anchor_permit(call, &caller);
+	if (err == 0 && ((which & ~FUSE_SET_ATTR_SIZE) != 0 || want->st_size != 0))
+		err = call_refuse(call, -EPERM, ATLOCK_PERMISSION_DENIED,
+				  "write NUMBER:HASH of the last archived event");
+	return err;
+}
+
+const struct kind kind_events_anchor = {
+	.type = S_IFREG,
+	.hint = "atlock audit archive writes the last archived event to it, as an administrator",
+	.permits = true,
+	.stat = anchor_stat,
+	.set = anchor_set,
+	.open = anchor_open,
+	.text = anchor_text,
+	.write = anchor_write,
+};
+
 /* --- The directory --- */
 
 static int events_stat(struct call *call, struct node *node, struct stat *st, struct life *life)
@@ -108,6 +222,10 @@ static int events_lookup(struct call *call, struct node *dir, const char *name, 
 	if (strcmp(name, LIVE) == 0) {
 		out->kind = &kind_events_live;
 		return live_stat(call, dir, &out->st, &out->life);
+	}
+	if (strcmp(name, ANCHOR) == 0) {
+		out->kind = &kind_events_anchor;
+		return anchor_stat(call, dir, &out->st, &out->life);
 	}
 	out->kind = &kind_events_day;
 	out->sized = true;
@@ -127,21 +245,40 @@ static int list_day(void *arg, const struct atlock_day *day)
 	return listed->full;
 }
 
+static bool place_is(const struct atlock_place *place, const char *name)
+{
+	return place->len == strlen(name) + 1 && memcmp(place->data, name, place->len) == 0;
+}
+
+/* One of those that come behind the days; its place is its name. */
+static int list_fixed(struct listing *out, const char *name, mode_t type)
+{
+	struct atlock_place *place = listing_place(out);
+
+	place->len = (uint16_t)(strlen(name) + 1);
+	memcpy(place->data, name, place->len);
+	return listing_add(out, name, type);
+}
+
 static int events_list(struct call *call, struct node *dir, struct listing *out)
 {
 	struct atlock_place *place = listing_place(out);
 	struct listed listed = { .out = out };
+	struct atlock_anchor anchor;
 	int err;
 
 	(void)dir;
-	if (place->len == sizeof(LIVE) && memcmp(place->data, LIVE, sizeof(LIVE)) == 0)
+	if (place_is(place, LIVE))
 		return 0;
-	err = atlock_days(call->al, place, list_day, &listed);
-	if (err < 0 || listed.full)
-		return err;
-	place->len = sizeof(LIVE);
-	memcpy(place->data, LIVE, sizeof(LIVE));
-	(void)listing_add(out, LIVE, S_IFLNK);
+	if (!place_is(place, ANCHOR)) {
+		err = atlock_days(call->al, place, list_day, &listed);
+		if (err < 0 || listed.full)
+			return err;
+		err = atlock_anchor(call->al, &anchor);
+		if (err < 0 || (err == 0 && list_fixed(out, ANCHOR, S_IFREG) != 0))
+			return err;
+	}
+	(void)list_fixed(out, LIVE, S_IFLNK);
 	return 0;
 }
 

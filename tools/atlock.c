@@ -17,12 +17,12 @@
 	"  --status-before-0.25  plan statuses are numbered as before Atlantis 0.25\n"
 
 static const struct command commands[] = {
-	{ "audit", "verify [--anchor N:HASH] [--store DIR|FILE...] | show [OPTION...] [FILE...]",
-	  "check or search the log of events",
+	{ "audit", "verify|show|archive [OPTION...] [FILE...]", "check, search or archive the log of events",
 	  "verify finds any event that was changed, removed or moved, and names the first. Prints the last:\n"
 	  "  -a, --anchor N:HASH  what it once printed; that event must still be there\n"
-	  "  -S, --store DIR      of a store instead; it is only read\n"
-	  "\n"
+	  "archive moves events into a new FILE that it checks, and frees their room:\n"
+	  "  -b, --before TIME    those before: 2026-11-16, 7d (ago), today, or now for all\n"
+	  "  -S, --store DIR      of a store, which verify only reads, instead of the mount\n"
 	  "show prints time, type, lock, holder, who did it and with what, with tabs between them:\n"
 	  "  -l, --lock LOCK      about this lock; with a slash at the end, below there\n"
 	  "  -u, --user USER      about what this user holds or does\n"

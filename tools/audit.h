@@ -1,4 +1,4 @@
-/* The two halves of atlock audit. Each gets the words from its own name on. */
+/* What atlock audit does, and what that has in common. Each gets the words from its own name on. */
 #ifndef TOOLS_AUDIT_H
 #define TOOLS_AUDIT_H
 
@@ -6,5 +6,14 @@
 
 command_fn audit_show;
 command_fn audit_verify;
+command_fn audit_archive;
+
+#define AUDIT_TIME 25 /* of "2026-11-16T05:11:02.123Z", with its NUL */
+
+/*
+ * A time, or the beginning of one, as far as it was given of the text that events have; or a duration, which is so long ago. -1: go on;
+ * else the exit code, once it has said what is wrong.
+ */
+int audit_time_read(const struct tool *tool, const char *text, char out[AUDIT_TIME]);
 
 #endif

@@ -11,15 +11,13 @@
 #include "events.h"
 #include "term.h"
 
-#define TIME_MAX 25 /* of "2026-11-16T05:11:02.123Z", with its NUL */
-
 struct show {
 	const struct tool *tool;
 	const char *lock; /* what is wanted; NULL: any */
 	const char *user;
 	const char *type;
-	char since[TIME_MAX]; /* as far as it was given, of the text that events have; "": any */
-	char until[TIME_MAX];
+	char since[AUDIT_TIME]; /* as far as it was given, of the text that events have; "": any */
+	char until[AUDIT_TIME];
 	bool json;
 	const char *file;
 };
@@ -34,8 +32,7 @@ static bool type_exists(const char *name)
 	return false;
 }
 
-/* A time, or the beginning of one; or a duration, which is so long ago. */
-static int time_read(const struct show *show, const char *text, char out[TIME_MAX])
+int audit_time_read(const struct tool *tool, const char *text, char out[AUDIT_TIME])
 {
 	static const char like[] = "0000-00-00T00:00:00.000Z";
 	size_t len = strlen(text);
@@ -45,7 +42,7 @@ static int time_read(const struct show *show, const char *text, char out[TIME_MA
 
 	if (atlock_duration_parse(text, false, &ago) == 0) {
 		at = time(NULL) - (time_t)(ago / ATLOCK_SECOND);
-		return gmtime_r(&at, &tm) != NULL && strftime(out, TIME_MAX, "%Y-%m-%dT%H:%M:%S", &tm) > 0
+		return gmtime_r(&at, &tm) != NULL && strftime(out, AUDIT_TIME, "%Y-%m-%dT%H:%M:%S", &tm) > 0
 			       ? -1
 			       : EXIT_SYSTEM;
 	}
@@ -54,11 +51,11 @@ static int time_read(const struct show *show, const char *text, char out[TIME_MA
 	for (size_t i = 0; i < len; i++)
 		if (len >= sizeof(like) || (like[i] == '0' ? text[i] < '0' || text[i] > '9' : text[i] != like[i]))
 			return tool_usage(
-				show->tool,
+				tool,
 				"\"%s\" is no time: write 2026-11-16T05:11:02Z or 2026-11-16, or 2h for two hours ago",
 				text);
 	if (len < strlen("0000"))
-		return tool_usage(show->tool, "\"%s\" is no time: write at least the year", text);
+		return tool_usage(tool, "\"%s\" is no time: write at least the year", text);
 	memcpy(out, text, len);
 	out[len] = '\0';
 	return -1;
@@ -148,7 +145,8 @@ static int line_show(void *arg, char *text, size_t len, bool whole)
 	json_t *event;
 
 	(void)whole;
-	if (len == 0)
+	/* The end of an archive is none. */
+	if (len == 0 || strncmp(text, "{\"archived\":", 12) == 0)
 		return EXIT_DONE;
 	event = json_loadb(text, len, 0, NULL);
 	if (!json_is_object(event)) {
@@ -171,8 +169,8 @@ static int show_option(struct tool *tool, struct show *show, int option)
 	switch (option) {
 	case 'l': show->lock = optarg; return -1;
 	case 'u': show->user = optarg; return -1;
-	case 's': return time_read(show, optarg, show->since);
-	case 'e': return time_read(show, optarg, show->until);
+	case 's': return audit_time_read(tool, optarg, show->since);
+	case 'e': return audit_time_read(tool, optarg, show->until);
 	case 'j': show->json = true; return -1;
 	case 't':
 		show->type = optarg;

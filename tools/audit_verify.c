@@ -3,6 +3,7 @@
 #include <getopt.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <atlock.h>
 
@@ -28,7 +29,47 @@ static uint64_t mount_events(const struct mount *mount)
 	return mount_field(mount, "health", "events", value, sizeof(value)) ? strtoull(value, NULL, 10) : 0;
 }
 
-static int verify_end(struct tool *tool, struct atlock_audit *audit, uint64_t must)
+/* What the mount says of where its log begins; "" if it begins with the first event, or the mount does not know. */
+static void mount_begin(const struct mount *mount, struct atlock_audit *audit, char *out, size_t len)
+{
+	char anchor[128];
+	struct atlock_why why;
+	char *end;
+
+	mount_line(mount, "events/anchor", out, len);
+	(void)snprintf(anchor, sizeof(anchor), "%s", out);
+	end = strchr(anchor, ' ');
+	if (end != NULL)
+		*end = '\0';
+	if (out[0] != '\0' && atlock_audit_begin(audit, anchor, &why) < 0)
+		out[0] = '\0';
+}
+
+static void print_archives(const struct atlock_audit *audit)
+{
+	struct atlock_audit_archive archive;
+
+	for (size_t i = 0; atlock_audit_archive(audit, i, &archive); i++)
+		printf("%s is an archive, as it was made: events %" PRIu64 " to %" PRIu64 "; %s\n", archive.file,
+		       archive.first, archive.last,
+		       archive.joined ? "what follows joins it" : "what follows on it is not among these files");
+}
+
+/* What is there is as it was, but what was before it cannot be told. */
+static int verify_cut(const struct tool *tool, const struct atlock_audit_result *result)
+{
+	printf("events %" PRIu64 " to %" PRIu64 " follow on each other; the last is\n%" PRIu64 ":%s\n", result->first,
+	       result->last, result->last, result->hash);
+	return tool_fail(
+		tool, EXIT_DATA,
+		"the log is CUT in front of event %" PRIu64 ": the %" PRIu64
+		" before it are not here, and nothing shows what they were. What is left proves nothing about them, and "
+		"may have been written anew: add the archive, or --anchor %" PRIu64
+		":HASH if you have it from elsewhere",
+		result->cut, result->cut - 1, result->cut - 1);
+}
+
+static int verify_end(const struct tool *tool, struct atlock_audit *audit, uint64_t must, const char *begin)
 {
 	struct atlock_audit_result result;
 
@@ -38,6 +79,11 @@ static int verify_end(struct tool *tool, struct atlock_audit *audit, uint64_t mu
 		return tool_fail(tool, EXIT_REFUSED, "event %" PRIu64 " is missing", result.last + 1);
 	if (result.events == 0)
 		return tool_fail(tool, EXIT_NO_INPUT, "there is no event");
+	print_archives(audit);
+	if (result.cut != 0)
+		return verify_cut(tool, &result);
+	if (begin[0] != '\0')
+		printf("the log begins behind event %s\n", begin);
 	printf("events %" PRIu64 " to %" PRIu64 " are as they were written; the last is\n%" PRIu64 ":%s\n",
 	       result.first, result.last, result.last, result.hash);
 	return EXIT_DONE;
@@ -54,23 +100,27 @@ static int verify_files(struct tool *tool, struct atlock_audit *audit, char **fi
 		.arg = audit,
 	};
 	struct mount mount = { .fd = -1 };
+	char begin[512] = "";
 	uint64_t must = 0;
 	int code = count == 0 ? mount_open(tool, &mount) : EXIT_DONE;
 
 	if (code != EXIT_DONE)
 		return code;
-	if (count == 0)
+	if (count == 0) {
 		must = mount_events(&mount);
+		mount_begin(&mount, audit, begin, sizeof(begin));
+	}
 	events.mount = &mount;
 	code = events_each(&events);
 	if (count == 0)
 		mount_close(&mount);
-	return code == EXIT_DONE ? verify_end(tool, audit, must) : code;
+	return code == EXIT_DONE ? verify_end(tool, audit, must, begin) : code;
 }
 
 static int verify_store(struct tool *tool, const char *store)
 {
 	struct atlock_setup setup = { .readonly = true, .store_owner = source_service_user() };
+	struct atlock_anchor anchor;
 	struct atlock_status status;
 	struct atlock_why why;
 	struct atlock *al;
@@ -79,9 +129,13 @@ static int verify_store(struct tool *tool, const char *store)
 
 	if (err < 0)
 		return tool_fail(tool, tool_exit_code(-err), "%s", why.text);
-	if (atlock_events_verify(al, NULL, &why) < 0)
-		code = tool_fail(tool, EXIT_REFUSED, "%s", why.text);
-	else if (atlock_status(al, &status) == 0)
+	err = atlock_events_verify(al, NULL, &why);
+	if (err != 0)
+		code = tool_fail(tool, err < 0 ? EXIT_REFUSED : EXIT_DATA, "%s", why.text);
+	if (err == 0 && atlock_anchor(al, &anchor) == 0)
+		printf("the log begins behind event %" PRIu64 ":%s %s %s %s\n", anchor.seq, anchor.hash,
+		       anchor.archived ? "archived" : "events_keep", anchor.time, anchor.by);
+	if (err == 0 && atlock_status(al, &status) == 0)
 		printf("the events up to %" PRIu64 " are as they were written\n", status.events);
 	atlock_close(al);
 	return code;

@@ -7,7 +7,7 @@
 static const struct {
 	const char *name;
 	command_fn *run;
-} actions[] = { { "show", audit_show }, { "verify", audit_verify } };
+} actions[] = { { "show", audit_show }, { "verify", audit_verify }, { "archive", audit_archive } };
 
 int cmd_audit(struct tool *tool, int argc, char **argv)
 {
@@ -21,7 +21,7 @@ int cmd_audit(struct tool *tool, int argc, char **argv)
 			return code;
 	}
 	if (optind == argc)
-		return tool_usage(tool, "say show or verify");
+		return tool_usage(tool, "say show, verify or archive");
 	argc -= optind;
 	argv += optind;
 	tool->argv = argv;
@@ -29,5 +29,5 @@ int cmd_audit(struct tool *tool, int argc, char **argv)
 	for (size_t i = 0; i < sizeof(actions) / sizeof(actions[0]); i++)
 		if (strcmp(actions[i].name, argv[0]) == 0)
 			return actions[i].run(tool, argc, argv);
-	return tool_usage(tool, "\"%s\" is neither show nor verify", argv[0]);
+	return tool_usage(tool, "\"%s\" is neither show, verify nor archive", argv[0]);
 }

@@ -1,0 +1,396 @@
+/*
+ * atlock audit archive: the beginning of the event log into a file, out of the store. The file is written, read again and checked
+ * before the log is told to let go of what is in it; and that compares the hash of the last event, so it lets go of nothing else.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <libgen.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <atlock.h>
+
+#include "audit.h"
+#include "events.h"
+#include "source.h"
+
+#define TIME_KEY ",\"time\":\""
+#define STOP (-1) /* as an exit code: this line is not for the archive, nor is any after it */
+
+struct archive {
+	struct tool *tool;
+	const char *name;
+	char before[AUDIT_TIME]; /* "": all there is */
+	FILE *file;
+	struct atlock_audit *audit; /* of what was written */
+	struct atlock_audit_result result;
+	char anchor[96]; /* the last event, NUMBER:HASH */
+};
+
+static void now_print(char out[AUDIT_TIME])
+{
+	time_t now = time(NULL);
+	struct tm tm;
+
+	if (gmtime_r(&now, &tm) == NULL || strftime(out, AUDIT_TIME, "%Y-%m-%dT%H:%M:%SZ", &tm) == 0)
+		out[0] = '\0';
+}
+
+/* --- Writing --- */
+
+static int archive_line(struct archive *archive, const char *text, size_t len)
+{
+	const char *time = strstr(text, TIME_KEY);
+
+	if (time != NULL && archive->before[0] != '\0' &&
+	    strncmp(time + strlen(TIME_KEY), archive->before, strlen(archive->before)) >= 0)
+		return STOP;
+	if (atlock_audit_line(archive->audit, text, len, true) < 0)
+		return tool_fail(archive->tool, EXIT_SYSTEM, "out of memory");
+	if (fwrite(text, 1, len, archive->file) != len || putc('\n', archive->file) == EOF)
+		return tool_fail(archive->tool, EXIT_OUTPUT, "%s: %s", archive->name, strerror(errno));
+	return EXIT_DONE;
+}
+
+/* A day's file at the line that comes next. */
+struct day {
+	char name[sizeof("events/") + NAME_MAX];
+	FILE *file;
+	char *line;
+	size_t size;
+	size_t len;
+	uint64_t seq; /* 0: it is at its end */
+};
+
+static void day_next(struct day *day)
+{
+	ssize_t len;
+
+	day->seq = 0;
+	while (day->file != NULL && (len = getline(&day->line, &day->size, day->file)) > 0) {
+		if (day->line[0] != '{' || day->line[len - 1] != '\n')
+			continue;
+		day->line[--len] = '\0';
+		day->len = (size_t)len;
+		day->seq = strtoull(day->line + strlen("{\"seq\":"), NULL, 10);
+		return;
+	}
+}
+
+static void day_close(struct day *day)
+{
+	if (day->file != NULL)
+		(void)fclose(day->file);
+	free(day->line);
+	*day = (struct day){ .file = NULL };
+}
+
+static int is_day(const struct dirent *entry)
+{
+	return strspn(entry->d_name, "0123456789-") == 10;
+}
+
+/* The day that has the next event. Mostly the one at hand, or the next; where the clock was set back, days take turns. */
+static struct day *days_find(struct day *days, int count, uint64_t last)
+{
+	struct day *found = NULL;
+
+	for (int i = 0; i < count; i++) {
+		struct day *day = &days[i];
+
+		if (day->seq == 0)
+			continue;
+		if (day->seq == last + 1)
+			return day;
+		if (found == NULL || day->seq < found->seq)
+			found = day;
+	}
+	return found;
+}
+
+static int days_merge(struct archive *archive, struct day *days, int count)
+{
+	struct day *day;
+	uint64_t last = 0;
+	int code = EXIT_DONE;
+
+	for (int i = 0; i < count; i++)
+		day_next(&days[i]);
+	while (code == EXIT_DONE && (day = days_find(days, count, last)) != NULL) {
+		do {
+			code = archive_line(archive, day->line, day->len);
+			last = day->seq;
+			if (code == EXIT_DONE)
+				day_next(day);
+		} while (code == EXIT_DONE && day->seq == last + 1);
+	}
+	return code == STOP ? EXIT_DONE : code;
+}
+
+/* A file for each day, of which there may be thousands. */
+static void files_allow(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+		limit.rlim_cur = limit.rlim_max;
+		(void)setrlimit(RLIMIT_NOFILE, &limit);
+	}
+}
+
+static int days_open(const struct archive *archive, const struct mount *mount, struct dirent **names, struct day *days,
+		     int count)
+{
+	for (int i = 0; i < count; i++) {
+		(void)snprintf(days[i].name, sizeof(days[i].name), "events/%s", names[i]->d_name);
+		days[i].file = mount_read(mount, days[i].name);
+		if (days[i].file == NULL)
+			return tool_fail(archive->tool, tool_exit_code(errno), "%s/%s: %s", mount->path, days[i].name,
+					 strerror(errno));
+	}
+	return EXIT_DONE;
+}
+
+/* Through the mount: all days at once, since the order of events need not be that of days. */
+static int write_mount(struct archive *archive, const struct mount *mount)
+{
+	struct dirent **names = NULL;
+	struct day *days;
+	int code = EXIT_SYSTEM;
+	int count = scandirat(mount->fd, "events", &names, is_day, alphasort);
+
+	if (count < 0)
+		return tool_fail(archive->tool, tool_exit_code(errno), "%s/events: %s", mount->path, strerror(errno));
+	days = calloc((size_t)count + 1, sizeof(*days));
+	files_allow();
+	if (days != NULL) {
+		code = days_open(archive, mount, names, days, count);
+		if (code == EXIT_DONE)
+			code = days_merge(archive, days, count);
+		for (int i = 0; i < count; i++)
+			day_close(&days[i]);
+	}
+	for (int i = 0; i < count; i++)
+		free(names[i]);
+	free(names);
+	free(days);
+	return code;
+}
+
+struct from_store {
+	struct archive *archive;
+	int code;
+};
+
+static int event_write(void *arg, const struct atlock_event *event)
+{
+	struct from_store *from = arg;
+
+	from->code = archive_line(from->archive, event->line, event->line_len);
+	return from->code;
+}
+
+static int write_store(struct archive *archive, struct atlock *al)
+{
+	struct from_store from = { archive, EXIT_DONE };
+	int err = atlock_events(al, 0, event_write, &from);
+
+	if (err < 0)
+		return tool_fail(archive->tool, EXIT_DATA, "the events cannot be read: %s", strerror(-err));
+	return from.code == STOP ? EXIT_DONE : from.code;
+}
+
+/* --- Making sure of it --- */
+
+static void file_begin(void *arg, const char *name)
+{
+	atlock_audit_file(arg, name);
+}
+
+static int line_check(void *arg, char *text, size_t len, bool whole)
+{
+	return atlock_audit_line(arg, text, len, whole) < 0 ? EXIT_SYSTEM : EXIT_DONE;
+}
+
+static int sync_directory(const struct archive *archive)
+{
+	char path[PATH_MAX];
+	int fd;
+	int rc;
+
+	(void)snprintf(path, sizeof(path), "%s", archive->name);
+	fd = open(dirname(path), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	rc = fd < 0 ? -1 : fsync(fd);
+	if (fd >= 0)
+		(void)close(fd);
+	return rc;
+}
+
+/* Ends the file, and waits for the disk. */
+static int file_finish(struct archive *archive)
+{
+	char seal[512];
+	char now[AUDIT_TIME];
+
+	if (atlock_audit_end(archive->audit, &archive->result) < 0)
+		return tool_fail(archive->tool, EXIT_REFUSED, "nothing is archived: %s; atlock audit verify says more",
+				 archive->result.text);
+	if (archive->result.events == 0)
+		return tool_fail(archive->tool, EXIT_NO_INPUT, "there is no event before that");
+	now_print(now);
+	atlock_audit_seal(archive->audit, now, seal, sizeof(seal));
+	if (fprintf(archive->file, "%s\n", seal) < 0 || fflush(archive->file) != 0 ||
+	    fsync(fileno(archive->file)) != 0 || sync_directory(archive) != 0)
+		return tool_fail(archive->tool, EXIT_OUTPUT, "%s: %s", archive->name, strerror(errno));
+	return EXIT_DONE;
+}
+
+/* What was written is worth nothing before it has been read. */
+static int file_check(const struct archive *archive)
+{
+	struct atlock_audit *audit = atlock_audit_new();
+	char *files[] = { (char *)(uintptr_t)archive->name };
+	struct events events = {
+		.tool = archive->tool,
+		.files = files,
+		.count = 1,
+		.file = file_begin,
+		.line = line_check,
+		.arg = audit,
+	};
+	struct atlock_audit_archive found;
+	struct atlock_audit_result result;
+	int code = audit == NULL ? EXIT_SYSTEM : events_each(&events);
+
+	if (code == EXIT_DONE &&
+	    (atlock_audit_end(audit, &result) < 0 || !atlock_audit_archive(audit, 0, &found) ||
+	     result.events != archive->result.events || strcmp(result.hash, archive->result.hash) != 0))
+		code = tool_fail(archive->tool, EXIT_OUTPUT, "%s does not read as it was written; nothing was removed",
+				 archive->name);
+	atlock_audit_free(audit);
+	return code;
+}
+
+/* --- Letting go --- */
+
+static int tell_mount(const struct archive *archive, const struct mount *mount)
+{
+	int fd = openat(mount->fd, "events/anchor", O_WRONLY | O_CLOEXEC);
+	size_t len = strlen(archive->anchor);
+	int err = 0;
+
+	if (fd < 0 || write(fd, archive->anchor, len) != (ssize_t)len)
+		err = errno;
+	if (fd >= 0)
+		(void)close(fd);
+	return err == 0 ? EXIT_DONE : mount_complain(archive->tool, mount, tool_exit_code(err), "events/anchor", err);
+}
+
+static int tell_store(const struct archive *archive, struct atlock *al)
+{
+	struct atlock_why why = { .text = "" };
+	int err = atlock_archived(al, NULL, archive->anchor, &why);
+
+	return err == 0 ? EXIT_DONE : tool_fail(archive->tool, tool_exit_code(-err), "%s", why.text);
+}
+
+static int archive_source(struct archive *archive, struct source *source)
+{
+	int code = source->al != NULL ? write_store(archive, source->al) : write_mount(archive, &source->mount);
+
+	if (code == EXIT_DONE)
+		code = file_finish(archive);
+	if (code == EXIT_DONE)
+		code = file_check(archive);
+	if (code != EXIT_DONE) {
+		(void)unlink(archive->name);
+		return code;
+	}
+	(void)snprintf(archive->anchor, sizeof(archive->anchor), "%" PRIu64 ":%s", archive->result.last,
+		       archive->result.hash);
+	code = source->al != NULL ? tell_store(archive, source->al) : tell_mount(archive, &source->mount);
+	if (code != EXIT_DONE)
+		return tool_fail(archive->tool, code, "%s is whole, but the log still has these events", archive->name);
+	printf("%s: events %" PRIu64 " to %" PRIu64 "; the log begins behind\n%s\n", archive->name,
+	       archive->result.first, archive->result.last, archive->anchor);
+	return EXIT_DONE;
+}
+
+static int archive_run(struct archive *archive, const struct source_where *where)
+{
+	struct source source = { .mount = { .fd = -1 } };
+	int code = where->store != NULL ? source_open_store(archive->tool, where, false, &source.al)
+					: mount_open(archive->tool, &source.mount);
+	int fd = -1;
+
+	if (code == EXIT_DONE && source.al == NULL && !mount_admin(&source.mount))
+		code = tool_fail(archive->tool, EXIT_PERMISSION, "events are archived by administrators");
+	if (code == EXIT_DONE) {
+		fd = open(archive->name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+		if (fd < 0)
+			code = tool_fail(archive->tool, errno == EEXIST ? EXIT_REFUSED : tool_exit_code(errno),
+					 "%s: %s", archive->name, strerror(errno));
+	}
+	archive->file = fd < 0 ? NULL : fdopen(fd, "w");
+	archive->audit = atlock_audit_new();
+	if (code == EXIT_DONE && (archive->file == NULL || archive->audit == NULL))
+		code = tool_fail(archive->tool, EXIT_SYSTEM, "out of memory");
+	if (code == EXIT_DONE)
+		code = archive_source(archive, &source);
+	atlock_audit_free(archive->audit);
+	if (archive->file != NULL)
+		(void)fclose(archive->file);
+	source_close(&source);
+	return code;
+}
+
+/* "now" is all there is; "today" leaves what today has. */
+static int before_read(struct archive *archive, const char *text)
+{
+	char now[AUDIT_TIME];
+
+	if (strcmp(text, "now") == 0)
+		return -1;
+	if (strcmp(text, "today") != 0)
+		return audit_time_read(archive->tool, text, archive->before);
+	now_print(now);
+	(void)snprintf(archive->before, sizeof(archive->before), "%.10s", now);
+	return -1;
+}
+
+int audit_archive(struct tool *tool, int argc, char **argv)
+{
+	static const struct option longs[] = {
+		TOOL_LONG,
+		SOURCE_LONG,
+		{ "before", required_argument, NULL, 'b' },
+		{ NULL, 0, NULL, 0 },
+	};
+	struct archive archive = { .tool = tool };
+	struct source_where where = { .store = NULL };
+	const char *before = NULL;
+	int code = -1;
+	int c;
+
+	while (code < 0 && (c = getopt_long(argc, argv, TOOL_ANYWHERE SOURCE_SHORT "b:", longs, NULL)) != -1) {
+		if (c == 'b')
+			code = before_read(&archive, before = optarg);
+		else
+			code = source_option(tool, &where, c);
+	}
+	if (code >= 0)
+		return code;
+	if (before == NULL)
+		return tool_usage(tool, "up to when? --before 2026-11-16, today or now");
+	if (optind + 1 != argc)
+		return tool_usage(tool, "where to? One new file");
+	archive.name = argv[optind];
+	return archive_run(&archive, &where);
+}
