@@ -7,7 +7,8 @@ many=${ROUNDS:-5000}
 seq "$many" | sed "s|.*|$MNT/repos/acme/infra/-/d/-/workspace-&@many|" | xargs touch
 long=$(printf '%8000s' '' | tr ' ' x)
 for i in $(seq 100); do
-	printf 'a=%s\nb=%s\n' "$long" "$long" >>"$MNT/repos/acme/infra/-/d/-/workspace-$i@many"
+	touch "$MNT/global/first-$i@many"
+	printf 'a=%s\nb=%s\n' "$long" "$long" >>"$MNT/global/first-$i@many"
 done
 before=$(anonymous)
 fds=()

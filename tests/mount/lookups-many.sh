@@ -1,9 +1,9 @@
 #!/bin/bash
 # Looking at one link or ticket costs the same among ten times as many: in by/, in pulls/ and in queue/, by the name that is listed
-# and by the one that it was made under.
+# and by the one that it was made under. And a directory of queue/ costs what is below it, whatever waits elsewhere.
 . "$(dirname "$0")/lib.sh"
 mount_fs -o sync=off,max_queue=100000
-few=${ROUNDS:-400}
+few=${ROUNDS:-250}
 looks=$few
 cd "$MNT"
 touch global/few@h global/many@h
@@ -49,4 +49,22 @@ for what in by pulls listed made; do
 	echo "$what: $looks looks took $among_few ticks among $few, $took among ten times as many"
 	[ "$took" -le $((3 * among_few + 15 * TIME_FACTOR)) ] || fail "$what: $took ticks among many, $among_few among few"
 done
+
+mkdir -p custom/q/a/b custom/q/empty
+touch custom/q/a/b/l@h
+touch queue/custom/q/a/b/l/low@x
+list() {
+	local before
+	before=$(ticks)
+	seq "$looks" | sed 's|.*|queue/custom/q|' | xargs find >"$T/found"
+	took=$(($(ticks) - before))
+	expect_equal "$(sed 's/[0-9]*-low-[0-9]*/N/' "$T/found" | sort -u | tr '\n' ' ')" \
+		"queue/custom/q queue/custom/q/a queue/custom/q/a/b queue/custom/q/a/b/l queue/custom/q/a/b/l/N-$(id -un)@x "
+}
+list
+alone=$took
+seq $((few * 5)) | sed 's|.*|queue/repos/acme/many/-/d/-/w&/low@x|' | xargs touch
+list
+echo "queue/custom/q: $looks times took $alone ticks, $took beside $((few * 5)) queues"
+[ "$took" -le $((3 * alone + 15 * TIME_FACTOR)) ] || fail "queue/custom/q: $took ticks beside other queues, $alone without"
 cd /
