@@ -7,6 +7,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "tree.h"
+
 #define CACHE_SLOTS 1024
 #define CACHE_QUEUE 65536 /* changes waiting for the thread; beyond that, lifetimes must do */
 #define QUIET 250         /* milliseconds */
@@ -227,9 +229,14 @@ static void stale_send(struct cache *cache, const struct stale *found, const cha
 }
 
 /* The kernel looks it up by itself; but should its caller be killed before, nothing else would take the name out of its cache. */
-void cache_renew(struct cache *cache, struct node *node)
+void cache_renew(struct call *call, struct node *node)
 {
-	node_unfind(cache->fs->inodes, node);
+	struct cache *cache = call->fs->cache;
+	struct atlock_name name;
+
+	if (tree_lock(call, node->parent, node->component, &name) == 0)
+		atomic_store(&cache->changed[cache_slot(&name)], milliseconds_now());
+	node_unfind(call->fs->inodes, node);
 	stale_send(cache, &(struct stale){ .parent = node_id(node->parent), .node = node_id(node) }, node->component);
 }
 

@@ -57,8 +57,8 @@ bool cache_closed_lately(struct cache *cache);
  */
 bool cache_quiet(struct cache *cache, const struct atlock_name *name);
 
-/* The kernel is to look this name up again, and finds another node. */
-void cache_renew(struct cache *cache, struct node *node);
+/* The kernel is to look this lock's name up again, and finds another node: for a moment one that it may not keep. */
+void cache_renew(struct call *call, struct node *node);
 
 /* For atlock_setup.on_change; `arg` is the struct fs. */
 atlock_change_fn cache_change;

@@ -38,7 +38,7 @@ struct found {
 	struct stat st; /* st_ino is filled in by the dispatcher */
 	struct life life;
 	bool sized;   /* a file's size is exact. Else it is for stat() to say; see pages.h */
-	bool counted; /* life.stamp says, also without a lifetime, whether a lock has changed since */
+	bool counted; /* life.stamp says, also without a lifetime, whether a text, the same for all, has changed since */
 };
 
 struct kind {
@@ -48,8 +48,9 @@ struct kind {
 	bool mirror;  /* what is below names locks as if it were the root: queue/, wait/ */
 	bool permits; /* its operations check who may; permit.h does it for all others */
 	bool ends; /* what it names may end or become another's while it is open: each read from the start looks at it */
-	bool passing; /* made when it is looked at, and as old as that; mode 444 */
-	off_t most;   /* bytes that no text of it has; 0: PAGES_MOST */
+	bool passing;  /* made when it is looked at, and as old as that; mode 444 */
+	bool constant; /* one text, for all readers and for ever */
+	off_t most;    /* bytes that no text of it has; 0: PAGES_MOST */
 
 	/* How reasons end (refuse.h): what can be done to it or in it, and what a name may mean that is not there. */
 	const char *hint;

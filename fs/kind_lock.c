@@ -101,7 +101,7 @@ int lock_lookup(struct call *call, struct node *dir, const char *name, struct fo
 		if (!atlock_hides(call->al) && cache_quiet(call->fs->cache, &lock))
 			out->life = cache_life(call, &lock, view.who, view.expires_at, stamp);
 		out->life.stamp = stamp;
-		out->counted = true;
+		out->counted = !atlock_hides(call->al);
 		tree_limit_life(call, dir, &out->life);
 		out->sized = out->life.entry > 0;
 		if (out->sized)

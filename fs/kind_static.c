@@ -138,6 +138,7 @@ const struct kind kind_why = {
 const struct kind kind_readme = {
 	.type = S_IFREG,
 	.hint = "it is written by the file system alone",
+	.constant = true,
 	.stat = readme_stat,
 	.text = readme_text,
 };

@@ -88,7 +88,7 @@ static int take_show(struct job *job)
 	found->life.attr = 0;
 	if (!found->life.stamped)
 		found->life.stamp = cache_stamp(call->fs->cache, &job->name);
-	found->counted = true;
+	found->counted = !atlock_hides(call->al);
 	return handle_remember(job->handle, &job->caller);
 }
 

@@ -80,7 +80,7 @@ static int reader_add(struct pages *pages, struct node *node, struct handle *han
 	int err = 0;
 
 	pthread_mutex_lock(&pages->mutex);
-	if (!node->own && (node->readers > 0 || atomic_load(&node->told) == NODE_TOLD_SEVERAL))
+	if (!node->own && !node->kind->constant && (node->readers > 0 || atomic_load(&node->told) == NODE_TOLD_SEVERAL))
 		err = -ESTALE;
 	else if (node->readers > 0 && node->reader_uid != handle->uid)
 		err = -EACCES;
@@ -99,7 +99,7 @@ static void node_renew(struct call *call, struct node *node)
 	if (node->own)
 		node_unfind(call->fs->inodes, node);
 	else
-		cache_renew(call->fs->cache, node);
+		cache_renew(call, node);
 }
 
 int pages_truncate(struct call *call, struct node *node)

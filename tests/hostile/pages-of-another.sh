@@ -43,6 +43,25 @@ for file in "${!secrets[@]}"; do
 	rm -f "$T/ready2" "$T/enough2"
 done
 
+# He has the file open already when root reads it, and reads it then.
+for file in "${!secrets[@]}"; do
+	for way in mapread sendfile splice; do
+		rm -f "$T/opened" "$T/go" "$T/ready" "$T/enough"
+		as_user atlt2 "$SYS" open "$file" rdonly + mark "$T/opened" + await "$T/go" + "$way" | cat >"$T/got" &
+		other=$!
+		wait_until '[ -e "$T/opened" ]'
+		"$SYS" open "$file" rdonly + mapread + mark "$T/ready" + await "$T/enough" >"$T/root" &
+		keeper=$!
+		wait_until '[ -e "$T/ready" ]'
+		: >"$T/go"
+		expect_ok wait "$other"
+		[ -s "$T/got" ] || fail "$file is empty by $way"
+		! grep -F "${secrets[$file]}" "$T/got" || fail "shown of $file by $way"
+		: >"$T/enough"
+		expect_ok wait "$keeper"
+	done
+done
+
 # Both at once, many times over.
 as_user atlt2 bash -c 'for i in $(seq 60); do "$1" open "$2" rdonly + sendfile | cat; "$1" open "$2" rdonly + mapread; done' \
 	bash "$SYS" "$lock" >"$T/two" &

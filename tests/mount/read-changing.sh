@@ -24,6 +24,19 @@ for i in 1 7 20 3; do
 	done
 done
 
+# Many at once, of a lock that the kernel may keep in mind, and of what never changes.
+touch "$lock" "$MNT/custom/quiet"
+pids=()
+for file in "$lock" "$lock" "$MNT/custom/quiet" "$MNT/custom/quiet" "$MNT/README" "$MNT/health"; do
+	bash -c 'for i in $(seq 40); do "$1" open "$2" rdonly + sendfile || exit; cat "$2" || exit; done' bash "$SYS" "$file" \
+		2>"$T/err.${#pids[@]}" | cat >"$T/got.${#pids[@]}" &
+	pids+=($!)
+done
+for i in "${!pids[@]}"; do
+	wait "${pids[i]}" || fail "one of many readers: $(cat "$T/err.$i")"
+done
+rm "$lock" "$MNT/custom/quiet"
+
 # Readers beside a writer.
 (
 	for i in $(seq 80); do
