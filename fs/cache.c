@@ -81,7 +81,7 @@ static struct stale *cache_next(struct cache *cache)
 	return stale;
 }
 
-/* The kernel says ENOENT where it had forgotten already. A node id that means another node by now loses its cache: no harm. */
+/* The kernel says ENOENT where it had forgotten already. */
 static void *cache_run(void *arg)
 {
 	struct cache *cache = arg;
@@ -92,6 +92,7 @@ static void *cache_run(void *arg)
 		if (!stale->attr)
 			fuse_lowlevel_notify_inval_entry(cache->fs->session, stale->parent, stale->component,
 							 strlen(stale->component));
+		node_forget(cache->fs->inodes, node_of(cache->fs, stale->node), 1);
 		free(stale);
 	}
 	return NULL;
@@ -207,25 +208,35 @@ bool cache_closed_lately(struct cache *cache)
 	return false;
 }
 
-/* Has the thread tell the kernel; without memory, lifetimes must do. */
+static bool stale_queue(struct cache *cache, struct stale *stale)
+{
+	bool queued;
+
+	pthread_mutex_lock(&cache->mutex);
+	queued = cache->queued < CACHE_QUEUE && !cache->stop;
+	if (queued) {
+		STAILQ_INSERT_TAIL(&cache->queue, stale, link);
+		cache->queued++;
+		pthread_cond_signal(&cache->work);
+	}
+	pthread_mutex_unlock(&cache->mutex);
+	return queued;
+}
+
+/* Has the thread tell the kernel, and then let go of the node; without memory, lifetimes must do. */
 static void stale_send(struct cache *cache, const struct stale *found, const char *component)
 {
 	size_t len = strlen(component) + 1;
 	struct stale *stale = malloc(sizeof(*stale) + len);
 
-	if (stale == NULL)
-		return;
-	*stale = *found;
-	memcpy(stale->component, component, len);
-	pthread_mutex_lock(&cache->mutex);
-	if (cache->queued < CACHE_QUEUE && !cache->stop) {
-		STAILQ_INSERT_TAIL(&cache->queue, stale, link);
-		cache->queued++;
-		stale = NULL;
-		pthread_cond_signal(&cache->work);
+	if (stale != NULL) {
+		*stale = *found;
+		memcpy(stale->component, component, len);
+		if (stale_queue(cache, stale))
+			return;
 	}
-	pthread_mutex_unlock(&cache->mutex);
 	free(stale);
+	node_forget(cache->fs->inodes, node_of(cache->fs, found->node), 1);
 }
 
 /* The kernel looks it up by itself; but should its caller be killed before, nothing else would take the name out of its cache. */
@@ -236,7 +247,7 @@ void cache_renew(struct call *call, struct node *node)
 
 	if (tree_lock(call, node->parent, node->component, &name) == 0)
 		atomic_store(&cache->changed[cache_slot(&name)], milliseconds_now());
-	node_unfind(call->fs->inodes, node);
+	node_unfind(call->fs->inodes, node_hold(call->fs->inodes, node));
 	stale_send(cache, &(struct stale){ .parent = node_id(node->parent), .node = node_id(node) }, node->component);
 }
 

@@ -340,6 +340,7 @@ int node_find_kept(struct inodes *inodes, const char *path, const struct kind *k
 	if (kept) {
 		*parent = node_id(up);
 		*node = node_id(at);
+		at->lookups++;
 	}
 	pthread_mutex_unlock(&inodes->mutex);
 	return kept ? 0 : 1;

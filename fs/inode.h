@@ -78,7 +78,7 @@ void node_retire(struct inodes *inodes, struct node *parent, const char *compone
 
 /*
  * The ids of the node of this kind that a path names and of its directory, if the kernel may be keeping what it was told about it,
- * or about its attributes only: 0, and the mark is taken away; else 1.
+ * or about its attributes only: 0, and the mark is taken away, and the node is held (node_hold) so that its id stays its own; else 1.
  */
 int node_find_kept(struct inodes *inodes, const char *path, const struct kind *kind, bool attr, fuse_ino_t *parent,
 		   fuse_ino_t *node);

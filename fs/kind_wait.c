@@ -18,7 +18,7 @@
 #include "park.h"
 #include "tree.h"
 
-#define WAIT_SIZE (128U * 1024) /* more than any lock's text */
+#define WAIT_SIZE (1024U * 1024) /* more than any lock's text, and than the kernel reads ahead */
 
 static const char wait_hint[] =
 	"nothing is kept in wait/: cat wait/<lock>, or write to it, waits until the lock is yours; rm <lock> gives it back";
@@ -89,11 +89,13 @@ static int reply_text(struct call *call, struct content *content, size_t size)
 	return err;
 }
 
-/* The same of a page, by offset. */
+/* The same of a page, by offset. Behind the end it was not asked for in good faith; see pages.h. */
 static int reply_page(struct call *call, struct content *content, size_t size, size_t off)
 {
 	size_t left = off < content->len ? content->len - off : 0;
 
+	if (off > content->len)
+		return fuse_reply_err(call->req, EIO);
 	return fuse_reply_buf(call->req, left == 0 ? NULL : content->text + off, size < left ? size : left);
 }
 

@@ -34,7 +34,7 @@ int ops_entry(struct call *call, struct node *dir, const char *name, const struc
 		node = node_intern(inodes, dir, name, kind, found->dir);
 	if (node == NULL)
 		return -ENOMEM;
-	keep = !found->life.stamped || cache_keep(call->fs->cache, node, found->life.stamp);
+	keep = node->own || !found->life.stamped || cache_keep(call->fs->cache, node, found->life.stamp);
 	*out = (struct fuse_entry_param){
 		.ino = node_id(node),
 		.attr = found->st,

@@ -194,7 +194,7 @@ static void read_text(struct call *call, struct node *node, struct handle *handl
 		content->done = off + size >= content->len;
 	}
 	/* The kernel ends where it was told that the file does, and would cut it off. */
-	if (err == 0 && call->paged && !pages_fit(node, content->len))
+	if (err == 0 && call->paged && (!pages_fit(node, content->len) || off > content->len))
 		err = -EIO;
 	if (err < 0)
 		call_fail(call, err);

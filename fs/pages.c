@@ -63,8 +63,11 @@ static int text_fits(struct call *call, struct node *node, struct handle *handle
 
 	if (node->own && !node_is_looked_up(node, call->ctx->pid))
 		return 0;
-	if (node->kind->text == NULL || atomic_load(&node->told) == TOLD_NOTHING)
+	if (node->kind->text == NULL || (node->own && atomic_load(&node->told) == TOLD_NOTHING))
 		return 0;
+	/* Invalidating a node that the kernel keeps would make it overlook a short answer. */
+	if (atomic_load(&node->told) == TOLD_NOTHING)
+		return -ESTALE;
 	err = node->kind->text(call, node, handle, &text, &len);
 	free(text);
 	/* A lock may be opened for flock(2) alone: then each read is refused, too. */

@@ -11,10 +11,11 @@
  * - A lookup of such a file tells a size that no text has, without a lifetime. Whoever goes by the size asks for it (GETATTR),
  *   and is told that of the text which the open file is about to show. Whoever does not ask reads on to the end of the text,
  *   where a short answer shows the kernel the size.
- * - A node whose name the kernel keeps for a while (a lock that was just made, or that has not changed lately) was told the exact
- *   size, or one that no text has. One file at a time reads it, if its text is as long as was told and nothing was written
- *   through the node. To all others open(2) fails with ESTALE, at which the kernel looks the name up again and finds another.
- * - What was told is remembered. Where that and a text differ, its pages cannot be read: EIO, never a part of it.
+ * - A node whose name the kernel keeps for a while (a lock that was just made, or that has not changed lately) is read by one file
+ *   at a time, if its text is as long as was told and nothing was written through the node. To all others open(2) fails with ESTALE, at which the kernel looks the name up again and finds another.
+ * - What was told is remembered. Where that and a text differ, its pages cannot be read: EIO, never a part of it. The kernel
+ *   overlooks a short answer if it was told something about the node meanwhile, and would go on with zeros: pages behind the end
+ *   are EIO, too, which it does not ask for otherwise.
  */
 #ifndef PAGES_H
 #define PAGES_H
