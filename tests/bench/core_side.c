@@ -46,6 +46,10 @@ struct side *side_new(const char *dir, bool sync, const struct store_engine *eng
 	atlock_options_init(&options);
 	options.sync = sync ? ATLOCK_SYNC_COMMIT : ATLOCK_SYNC_OFF;
 	options.max_queue = 100000;
+	/* One user makes all the load. */
+	options.rate_limit = 0;
+	options.max_locks_per_user = 0;
+	options.max_waiters_per_user = 0;
 	side_check(atlock_open(&side->al, dir, &setup, &why), &why);
 	for (unsigned int i = 0; i < LOAD_THREADS; i++) {
 		side_caller(&side->callers[i], MIDDLE_CALLER + i);
