@@ -132,7 +132,7 @@ PACKAGES_build := gcc libc6-dev make pkg-config libfuse3-dev fuse3 liblmdb-dev l
 PACKAGES_test := libcmocka-dev attr jq passwd procps util-linux strace valgrind libcurl4-openssl-dev redis-server \
 	redis-tools curl python3 faketime zsh fish prometheus prometheus-node-exporter lmdb-utils e2fsprogs \
 	btrfs-progs xfsprogs \
-	python3-yaml systemd libxml2-utils tmux busybox nodejs rsync
+	python3-yaml systemd libxml2-utils tmux busybox nodejs rsync inotify-tools
 PACKAGES_deb := build-essential debhelper lintian debootstrap systemd-container
 PACKAGES_bench := etcd-server etcd-client
 PACKAGES_fuzz := clang libclang-rt-dev

@@ -332,8 +332,11 @@ struct atlock_time {
 	int64_t wall;
 };
 
-/* Something about a lock became different; sent after the commit. `name` is valid during the call. */
-enum atlock_change { ATLOCK_CHANGE_LOCK, ATLOCK_CHANGE_QUEUE, ATLOCK_CHANGE_DIR };
+/*
+ * Something about a lock became different; sent after the commit. `name` is valid during the call. END: a grant has ended, and
+ * the lock is free, rests, or was handed over by the same commit.
+ */
+enum atlock_change { ATLOCK_CHANGE_LOCK, ATLOCK_CHANGE_END, ATLOCK_CHANGE_QUEUE, ATLOCK_CHANGE_DIR };
 typedef void atlock_change_fn(void *arg, enum atlock_change what, const struct atlock_name *name);
 
 /* One line, without its newline and without control bytes. May come in the middle of a call: it must not call back in. */

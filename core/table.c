@@ -146,7 +146,8 @@ int table_lock_put(struct op *op, struct slice lock, const struct record_lock *o
 		rc = lock_index_due(op, lock, old, new);
 	if (rc == 0)
 		rc = count_held(op, lock, old, new);
-	op_changed(op, ATLOCK_CHANGE_LOCK, lock);
+	op_changed(op, held(old) && (!held(new) || new->token != old->token) ? ATLOCK_CHANGE_END : ATLOCK_CHANGE_LOCK,
+		   lock);
 	return rc;
 }
 
@@ -169,7 +170,7 @@ int table_lock_del(struct op *op, struct slice lock, const struct record_lock *o
 		record_key_set_of(&key, TABLE_TEXT, lock);
 		rc = table_del(op, &key);
 	}
-	op_changed(op, ATLOCK_CHANGE_LOCK, lock);
+	op_changed(op, held(old) ? ATLOCK_CHANGE_END : ATLOCK_CHANGE_LOCK, lock);
 	return rc;
 }
 

@@ -19,7 +19,7 @@ struct stale {
 	STAILQ_ENTRY(stale) link;
 	fuse_ino_t parent;
 	fuse_ino_t node;
-	bool attr; /* only what it is like, not that it is there */
+	enum node_kept what;
 	char component[];
 };
 
@@ -81,6 +81,16 @@ static struct stale *cache_next(struct cache *cache)
 	return stale;
 }
 
+/* A name that is only out of time keeps its place, and a later notify_delete finds it; kernels before 6.2 cannot do that. */
+static void entry_ask_again(struct fuse_session *session, const struct stale *stale)
+{
+	size_t len = strlen(stale->component);
+
+	if (fuse_lowlevel_notify_expire_entry(session, stale->parent, stale->component, len, FUSE_LL_EXPIRE_ONLY) ==
+	    -ENOSYS)
+		fuse_lowlevel_notify_inval_entry(session, stale->parent, stale->component, len);
+}
+
 /* The kernel says ENOENT where it had forgotten already. */
 static void *cache_run(void *arg)
 {
@@ -88,10 +98,13 @@ static void *cache_run(void *arg)
 	struct stale *stale;
 
 	while ((stale = cache_next(cache)) != NULL) {
+		if (stale->what == NODE_KNOWN)
+			fuse_lowlevel_notify_delete(cache->fs->session, stale->parent, stale->node, stale->component,
+						    strlen(stale->component));
+		else if (stale->what == NODE_KEPT)
+			entry_ask_again(cache->fs->session, stale);
+		/* Last, so that a count of links that was set to 0 is asked for again. */
 		fuse_lowlevel_notify_inval_inode(cache->fs->session, stale->node, -1, 0);
-		if (!stale->attr)
-			fuse_lowlevel_notify_inval_entry(cache->fs->session, stale->parent, stale->component,
-							 strlen(stale->component));
 		node_forget(cache->fs->inodes, node_of(cache->fs, stale->node), 1);
 		free(stale);
 	}
@@ -251,20 +264,27 @@ void cache_renew(struct call *call, struct node *node)
 	stale_send(cache, &(struct stale){ .parent = node_id(node->parent), .node = node_id(node) }, node->component);
 }
 
+static const enum node_kept kept_of[] = {
+	[ATLOCK_CHANGE_LOCK] = NODE_KEPT,
+	/* Who watches it (inotify) is to see it go, whatever the kernel keeps. */
+	[ATLOCK_CHANGE_END] = NODE_KNOWN,
+	/* Whoever comes or goes as a waiter makes the text longer; the lock is there all the same. */
+	[ATLOCK_CHANGE_QUEUE] = NODE_KEPT_ATTR,
+};
+
 void cache_change(void *arg, enum atlock_change what, const struct atlock_name *name)
 {
 	struct fs *fs = arg;
 	struct cache *cache = fs->cache;
 	char path[ATLOCK_PATH_MAX];
-	/* Whoever comes or goes as a waiter makes the text longer; the lock is there all the same. */
-	struct stale found = { .attr = what == ATLOCK_CHANGE_QUEUE };
+	struct stale found = { .what = kept_of[what] };
 
 	/* While the manager is opened or closed, nobody asks us anything. */
 	if (what == ATLOCK_CHANGE_DIR || !atomic_load(&cache->running))
 		return;
 	slot_count(cache, cache_slot(name), 1);
 	if (atlock_name_print(fs->al, name, path, sizeof(path)) != 0 ||
-	    node_find_kept(fs->inodes, path, &kind_lock, found.attr, &found.parent, &found.node) != 0)
+	    node_find_kept(fs->inodes, path, &kind_lock, found.what, &found.parent, &found.node) != 0)
 		return;
 	stale_send(cache, &found, strrchr(path, '/') + 1);
 }

@@ -306,15 +306,19 @@ void node_retire(struct inodes *inodes, struct node *parent, const char *compone
 	pthread_mutex_unlock(&inodes->mutex);
 }
 
-static bool node_unmark(struct node *node, bool attr)
+static bool node_unmark(struct node *node, enum node_kept what)
 {
-	bool kept = atomic_exchange(&node->kept_attr, false);
+	bool attr = atomic_exchange(&node->kept_attr, false);
+	bool kept;
 
-	return attr ? kept : atomic_exchange(&node->kept, false);
+	if (what == NODE_KEPT_ATTR)
+		return attr;
+	kept = atomic_exchange(&node->kept, false);
+	return what == NODE_KEPT ? kept : node->lookups > 0;
 }
 
-int node_find_kept(struct inodes *inodes, const char *path, const struct kind *kind, bool attr, fuse_ino_t *parent,
-		   fuse_ino_t *node)
+int node_find_kept(struct inodes *inodes, const char *path, const struct kind *kind, enum node_kept what,
+		   fuse_ino_t *parent, fuse_ino_t *node)
 {
 	char component[ATLOCK_COMPONENT_MAX + 1];
 	struct node *up = NULL;
@@ -336,7 +340,7 @@ int node_find_kept(struct inodes *inodes, const char *path, const struct kind *k
 		up = at;
 		at = node_seek(inodes, up, component, *path == '\0' ? kind : NULL, NODE_NO_DIR);
 	}
-	kept = at != NULL && up != NULL && node_unmark(at, attr);
+	kept = at != NULL && up != NULL && node_unmark(at, what);
 	if (kept) {
 		*parent = node_id(up);
 		*node = node_id(at);

@@ -76,12 +76,15 @@ void node_forget(struct inodes *inodes, struct node *node, uint64_t count);
 /* A directory was removed: its name gets a new node next time, since the kernel marks the old one dead for good. */
 void node_retire(struct inodes *inodes, struct node *parent, const char *component);
 
+/* What the kernel may have of a node: that it is there and what it is like, for a while; only the latter; that there is one. */
+enum node_kept { NODE_KEPT, NODE_KEPT_ATTR, NODE_KNOWN };
+
 /*
- * The ids of the node of this kind that a path names and of its directory, if the kernel may be keeping what it was told about it,
- * or about its attributes only: 0, and the mark is taken away, and the node is held (node_hold) so that its id stays its own; else 1.
+ * The ids of the node of this kind that a path names and of its directory, if the kernel may have that of it: 0, and the marks that
+ * it keeps something are taken away, and the node is held (node_hold) so that its id stays its own; else 1.
  */
-int node_find_kept(struct inodes *inodes, const char *path, const struct kind *kind, bool attr, fuse_ino_t *parent,
-		   fuse_ino_t *node);
+int node_find_kept(struct inodes *inodes, const char *path, const struct kind *kind, enum node_kept what,
+		   fuse_ino_t *parent, fuse_ino_t *node);
 
 /* st_ino of a component. */
 uint64_t node_ino(const struct node *parent, const char *component);

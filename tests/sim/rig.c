@@ -20,7 +20,7 @@ static void change_note(void *arg, enum atlock_change what, const struct atlock_
 	int lock = what == ATLOCK_CHANGE_DIR ? -1 : cast_find_lock(name);
 	if (lock < 0 || !rig->result)
 		return;
-	*(what == ATLOCK_CHANGE_LOCK ? &rig->result->changed_locks : &rig->result->changed_queues) |= 1U << lock;
+	*(what == ATLOCK_CHANGE_QUEUE ? &rig->result->changed_queues : &rig->result->changed_locks) |= 1U << lock;
 }
 
 static int rig_open(struct rig *rig)
