@@ -277,12 +277,13 @@ void cache_change(void *arg, enum atlock_change what, const struct atlock_name *
 	struct fs *fs = arg;
 	struct cache *cache = fs->cache;
 	char path[ATLOCK_PATH_MAX];
-	struct stale found = { .what = kept_of[what] };
+	struct stale found = { 0 };
 
 	/* While the manager is opened or closed, nobody asks us anything. */
 	if (what == ATLOCK_CHANGE_DIR || !atomic_load(&cache->running))
 		return;
 	slot_count(cache, cache_slot(name), 1);
+	found.what = kept_of[what];
 	if (atlock_name_print(fs->al, name, path, sizeof(path)) != 0 ||
 	    node_find_kept(fs->inodes, path, &kind_lock, found.what, &found.parent, &found.node) != 0)
 		return;
