@@ -83,9 +83,9 @@ static int reader_add(struct pages *pages, struct node *node, struct handle *han
 	int err = 0;
 
 	pthread_mutex_lock(&pages->mutex);
-	if (!node->own && !node->kind->constant && (node->readers > 0 || atomic_load(&node->told) == NODE_TOLD_SEVERAL))
+	if (!node->kind->constant && !node->own && (node->readers > 0 || atomic_load(&node->told) == NODE_TOLD_SEVERAL))
 		err = -ESTALE;
-	else if (node->readers > 0 && node->reader_uid != handle->uid)
+	else if (!node->kind->constant && node->readers > 0 && node->reader_uid != handle->uid)
 		err = -EACCES;
 	if (err == 0) {
 		node->readers++;

@@ -74,3 +74,15 @@ expect_ok wait "$other"
 expect_equal "$(grep -c '^password=s3cret$' "$T/one")" 120
 expect_equal "$(grep -c '^password=\[hidden\]$' "$T/two")" 120
 expect_equal "$(grep -c s3cret "$T/two" || true)" 0
+
+# What is the same for all is for all: a user who has README open keeps it from none, nor the other way round.
+exec 8<"$MNT/README"
+expect_ok as_user atlt2 cat "$MNT/README"
+exec 8<&-
+rm -f "$T/opened" "$T/enough"
+as_user atlt2 "$SYS" open "$MNT/README" rdonly + mark "$T/opened" + await "$T/enough" &
+other=$!
+wait_until '[ -e "$T/opened" ]'
+expect_ok as_user atlt1 cat "$MNT/README"
+: >"$T/enough"
+expect_ok wait "$other"
