@@ -214,9 +214,10 @@ int atlock_path_kind(const char *path, struct atlock_why *why);
 int atlock_name_parse(const char *path, struct atlock_name *out, struct atlock_why *why);
 
 /* The lock `leaf` ("name" or "name@who") in the directory `dir` of custom/ (0 is custom/ itself). */
+int atlock_name_custom(uint64_t dir, const char *leaf, struct atlock_name *out, struct atlock_why *why);
+
 /* The directory of custom/ that a lock is in; false if it is in another tree. */
 bool atlock_name_dir(const struct atlock_name *name, uint64_t *dir);
-int atlock_name_custom(uint64_t dir, const char *leaf, struct atlock_name *out, struct atlock_why *why);
 
 /* As atlock_name_parse(), for custom/ too: walks its directories. -ENOENT if one is not there, -ENOTDIR if it is a lock. */
 int atlock_resolve(struct atlock *al, const char *path, struct atlock_name *out, struct atlock_why *why);

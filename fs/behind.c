@@ -16,6 +16,8 @@
 #define DESCRIPTORS_MAX 1024 /* looked at of a process */
 #define ANCESTORS_MAX 64
 #define FILES_MAX 8 /* that count */
+#define HANDLES_MAX \
+	16384 /* looked at for one wait: a lock may be open any number of times, and their mutex is held meanwhile */
 
 struct search {
 	struct fs *fs;
@@ -23,11 +25,12 @@ struct search {
 	size_t lineage_len;
 	struct atlock_caller *out;
 	size_t count;
+	size_t left; /* handles that may still be looked at */
 	/* Of the descriptor at hand. */
 	uint64_t ino;
-	size_t possible; /* open files that it may be of */
-	bool locked;     /* the last of them is a holder, which is `holder` */
+	bool locked; /* an open file that it may be of is a holder, which is `holder` */
 	struct atlock_caller holder;
+	size_t possible; /* open files that it may be of; 2: or more */
 };
 
 /* Never asks the daemon, which is us: the kernel knows the number of each inode. */
@@ -48,24 +51,38 @@ static bool in_lineage(const struct search *search, pid_t pid)
  * The kernel does not say of which open file a descriptor is, only of which inode. One is inherited from a process that opened it:
  * this one, an ancestor, or one that is gone.
  */
-static void candidate(void *arg, struct handle *handle)
+static bool may_be(const struct search *search, const struct handle *handle)
 {
-	struct search *search = arg;
-	bool gone = handle->pid <= 0 || (kill(handle->pid, 0) != 0 && errno == ESRCH);
-
-	if (!gone && !in_lineage(search, handle->pid))
-		return;
-	search->possible++;
-	search->locked = lock_flock_holder(handle, search->ino, &search->holder);
+	return handle->pid <= 0 || in_lineage(search, handle->pid) || (kill(handle->pid, 0) != 0 && errno == ESRCH);
 }
 
+static bool find_holder(void *arg, struct handle *handle)
+{
+	struct search *search = arg;
+
+	search->locked = lock_flock_holder(handle, search->ino, &search->holder) && may_be(search, handle);
+	return --search->left > 0 && !search->locked;
+}
+
+static bool count_possible(void *arg, struct handle *handle)
+{
+	struct search *search = arg;
+
+	search->possible += may_be(search, handle);
+	return --search->left > 0 && search->possible < 2;
+}
+
+/* First for the holder: mostly that is another process's, and the many who wait for it need not be asked after. */
 static void descriptor(struct search *search, uint64_t ino)
 {
 	search->ino = ino;
-	search->possible = 0;
 	search->locked = false;
-	handles_each(search->fs->handles, ino, candidate, search);
-	if (search->possible != 1 || !search->locked)
+	search->possible = 0;
+	handles_each(search->fs->handles, ino, find_holder, search);
+	if (!search->locked || search->left == 0)
+		return;
+	handles_each(search->fs->handles, ino, count_possible, search);
+	if (search->possible != 1 || search->left == 0)
 		return;
 	for (size_t i = 0; i < search->count; i++)
 		if (strcmp(search->out[i].who, search->holder.who) == 0)
@@ -78,7 +95,7 @@ static void descriptors(struct search *search, DIR *dir, const struct statx *roo
 	const struct dirent *entry;
 	struct statx st;
 
-	for (int i = 0; i < DESCRIPTORS_MAX && search->count < FILES_MAX; i++) {
+	for (int i = 0; i < DESCRIPTORS_MAX && search->count < FILES_MAX && search->left > 0; i++) {
 		entry = readdir(dir);
 		if (entry == NULL)
 			return;
@@ -119,6 +136,7 @@ size_t behind_files(struct fs *fs, pid_t tid, struct atlock_caller **out)
 	if (*out != NULL && search != NULL) {
 		search->fs = fs;
 		search->out = *out;
+		search->left = HANDLES_MAX;
 		search_run(search, tid);
 	}
 	count = search != NULL ? search->count : 0;

@@ -102,14 +102,14 @@ void handle_drop(struct handle *handle)
 	handle_free(handle);
 }
 
-void handles_each(struct handles *handles, uint64_t ino, void (*fn)(void *arg, struct handle *handle), void *arg)
+void handles_each(struct handles *handles, uint64_t ino, bool (*fn)(void *arg, struct handle *handle), void *arg)
 {
 	struct handle *handle;
 
 	pthread_mutex_lock(&handles->mutex);
 	LIST_FOREACH(handle, bucket_of(handles, ino), link)
-		if (handle->ino == (uint32_t)ino)
-			fn(arg, handle);
+		if (handle->ino == (uint32_t)ino && !fn(arg, handle))
+			break;
 	pthread_mutex_unlock(&handles->mutex);
 }
 

@@ -69,8 +69,8 @@ struct handle *handle_hold(struct handle *handle);
 /* Ends with the last hold. NULL is allowed. */
 void handle_drop(struct handle *handle);
 
-/* Calls `fn` for each that is open of an inode, and perhaps of others, with the handles' mutex held. */
-void handles_each(struct handles *handles, uint64_t ino, void (*fn)(void *arg, struct handle *handle), void *arg);
+/* Calls `fn` for each that is open of an inode, and perhaps of others, with the handles' mutex held, until it returns false. */
+void handles_each(struct handles *handles, uint64_t ino, bool (*fn)(void *arg, struct handle *handle), void *arg);
 
 /* flock(2) was called on this one for the first time. How many there are of that kind. */
 void handle_flocks(struct handle *handle);
