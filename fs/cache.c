@@ -173,8 +173,7 @@ void cache_own(struct cache *cache, const struct atlock_name *name, unsigned int
 /* Marks first, then compares; a change counts first, then looks for the mark: one of the two sees the other. */
 bool cache_keep(struct cache *cache, struct node *node, struct cache_stamp stamp)
 {
-	atomic_store(&node->kept, true);
-	atomic_store(&node->kept_attr, true);
+	atomic_store(&node->kept, NODE_HAS_NAME | NODE_HAS_ATTR);
 	return atomic_load(&cache->changes[stamp.slot]) == stamp.changes;
 }
 

@@ -33,7 +33,6 @@ struct handle {
 	gid_t gid;
 	pid_t pid;
 	uint32_t ino;           /* the lower half of the inode's number: there may be many thousands of handles */
-	atomic_int failed;      /* how a wait of it ended that was parked; 0: it did not */
 	_Atomic uint64_t token; /* the lock's when it was opened; 0: it was free */
 	_Atomic(struct content *) content; /* NULL: nobody needed it yet */
 	_Atomic(struct flocked *) flocked; /* lock_flock.c's, once flock(2) was called */
@@ -53,7 +52,7 @@ struct content {
 	char *tail;           /* see lock_write.c */
 	size_t tail_len;
 	void *cursor; /* the kind's own; freed with free() */
-	int refused;  /* what came of a text whose writer has only heard of its first pieces */
+	int refused; /* what came of a text whose writer has only heard of its first pieces; or of a wait that was parked */
 	bool tail_applied;
 	bool replace; /* truncated: the next write replaces instead of merging */
 };

@@ -23,7 +23,8 @@ struct inodes {
 static struct node *node_new(struct node *parent, const char *component, const struct kind *kind, uint64_t dir)
 {
 	size_t len = strlen(component) + 1;
-	struct node *node = calloc(1, sizeof(*node) + len);
+	size_t size = offsetof(struct node, component) + len;
+	struct node *node = calloc(1, size > sizeof(*node) ? size : sizeof(*node));
 
 	if (node == NULL)
 		return NULL;
@@ -182,8 +183,8 @@ done:
 
 static bool node_is_for(const struct node *node, pid_t thread, const unsigned int *changes)
 {
-	bool again = changes != NULL && *changes == node->changes;
-	uint64_t told = atomic_load(&node->told);
+	bool again = changes != NULL && (uint16_t)*changes == node->changes;
+	uint32_t told = atomic_load(&node->told);
 
 	return node->own && (told == 0 || (again && told != NODE_TOLD_SEVERAL)) &&
 	       (atomic_load(&node->landed) || (thread != 0 && atomic_load(&node->maker) == thread));
@@ -208,7 +209,7 @@ struct node *node_own(struct inodes *inodes, struct node *parent, const char *co
 	}
 	atomic_store(&node->maker, thread);
 	atomic_store(&node->landed, false);
-	node->changes = changes == NULL ? 0 : *changes;
+	node->changes = changes == NULL ? 0 : (uint16_t)*changes;
 	node->lookups++;
 done:
 	pthread_mutex_unlock(&inodes->mutex);
@@ -288,7 +289,7 @@ void node_forget(struct inodes *inodes, struct node *node, uint64_t count)
 	bool trim;
 
 	pthread_mutex_lock(&inodes->mutex);
-	node->lookups -= count < node->lookups ? count : node->lookups;
+	node->lookups -= count < node->lookups ? (uint32_t)count : node->lookups;
 	node_prune(inodes, node);
 	trim = inodes_shrink(inodes);
 	pthread_mutex_unlock(&inodes->mutex);
@@ -308,13 +309,12 @@ void node_retire(struct inodes *inodes, struct node *parent, const char *compone
 
 static bool node_unmark(struct node *node, enum node_kept what)
 {
-	bool attr = atomic_exchange(&node->kept_attr, false);
-	bool kept;
+	unsigned char taken = what == NODE_KEPT_ATTR ? NODE_HAS_ATTR : NODE_HAS_ATTR | NODE_HAS_NAME;
+	unsigned char kept = atomic_fetch_and(&node->kept, (unsigned char)~taken);
 
 	if (what == NODE_KEPT_ATTR)
-		return attr;
-	kept = atomic_exchange(&node->kept, false);
-	return what == NODE_KEPT ? kept : node->lookups > 0;
+		return (kept & NODE_HAS_ATTR) != 0;
+	return what == NODE_KEPT ? (kept & NODE_HAS_NAME) != 0 : node->lookups > 0;
 }
 
 int node_find_kept(struct inodes *inodes, const char *path, const struct kind *kind, enum node_kept what,

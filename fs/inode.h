@@ -18,27 +18,28 @@ struct handle;
 struct kind;
 
 #define NODE_NO_DIR UINT64_MAX
-#define NODE_TOLD_SEVERAL UINT64_MAX /* sizes; see pages.c */
+#define NODE_HAS_NAME 1U
+#define NODE_HAS_ATTR 2U             /* and its attributes have not changed since */
+#define NODE_TOLD_SEVERAL UINT32_MAX /* sizes; see pages.c */
 
+/* There may be many thousands of waiters, each with one of its own: keep it small. */
 struct node {
 	struct node *parent; /* NULL for the root */
 	const struct kind *kind;
 	uint64_t dir; /* the directory of custom/ that it is or mirrors; NODE_NO_DIR elsewhere */
 	uint64_t ino;
-	LIST_ENTRY(node) link; /* inodes' mutex, as the next three */
-	uint64_t lookups;
+	LIST_ENTRY(node) link; /* inodes' mutex, as the next four */
+	uint32_t lookups;
 	uint32_t children;
+	uint16_t changes; /* as counted when it was looked up last, what fits of it; see node_own() */
 	bool hashed;
 	bool own;              /* for one process at a time, the maker; see node_own(). Never changes */
-	atomic_bool landed;    /* the maker is past what it looked it up for */
 	atomic_int maker;      /* thread id; 0: not known */
-	unsigned int changes;  /* inodes' mutex: as counted when it was looked up last */
-	atomic_bool kept;      /* the kernel was told something of it that lasts; see cache.h */
-	atomic_bool kept_attr; /* the same of its attributes, since they changed last */
-	_Atomic uint64_t told; /* of a file, as the next three: pages.c knows what it means */
-	struct handle *reader; /* pages' mutex, as the next two: opened last to read it; NULL: closed again */
-	uint32_t readers;
-	uid_t reader_uid;
+	struct handle *reader; /* pages' mutex, as the next: opened last to read it; NULL: closed again */
+	uint16_t readers;      /* files that are open to read it */
+	atomic_bool landed;    /* the maker is past what it looked it up for */
+	atomic_uchar kept;     /* NODE_HAS bits: the kernel was told something of it that lasts; see cache.h */
+	_Atomic uint32_t told; /* of a file's size; pages.c knows what it means */
 	char component[];
 };
 

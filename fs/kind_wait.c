@@ -196,8 +196,15 @@ static int wait_for(struct call *call, struct atlock_request req, struct node *n
  */
 static int wait_page(struct call *call, struct node *node, struct handle *handle, size_t size, off_t off)
 {
-	int failed = atomic_exchange(&handle->failed, 0);
+	struct content *content = atomic_load(&handle->content);
+	int failed = 0;
 
+	if (content != NULL) {
+		pthread_mutex_lock(&content->mutex);
+		failed = content->refused;
+		content->refused = 0;
+		pthread_mutex_unlock(&content->mutex);
+	}
 	if (failed < 0) {
 		call_told(call);
 		return failed;

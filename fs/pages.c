@@ -32,8 +32,8 @@ void pages_free(struct pages *pages)
 /* Answers overtake each other, so that of several sizes nobody knows which one the kernel took. */
 void pages_told(struct node *node, off_t size)
 {
-	uint64_t now = (uint64_t)size + 1;
-	uint64_t told = TOLD_NOTHING;
+	uint32_t now = size < UINT32_MAX - 1 ? (uint32_t)size + 1 : NODE_TOLD_SEVERAL;
+	uint32_t told = TOLD_NOTHING;
 
 	if (!atomic_compare_exchange_strong(&node->told, &told, now) && told != now)
 		atomic_store(&node->told, NODE_TOLD_SEVERAL);
@@ -46,9 +46,9 @@ void pages_written(struct node *node)
 
 bool pages_fit(const struct node *node, size_t len)
 {
-	uint64_t told = atomic_load(&node->told);
+	uint32_t told = atomic_load(&node->told);
 
-	return told == TOLD_NOTHING || told == (uint64_t)len + 1;
+	return told == TOLD_NOTHING || (told != NODE_TOLD_SEVERAL && told == (uint64_t)len + 1);
 }
 
 /*
@@ -82,15 +82,18 @@ static int reader_add(struct pages *pages, struct node *node, struct handle *han
 {
 	int err = 0;
 
+	if (node->kind->constant)
+		return 0;
 	pthread_mutex_lock(&pages->mutex);
-	if (!node->kind->constant && !node->own && (node->readers > 0 || atomic_load(&node->told) == NODE_TOLD_SEVERAL))
+	if (!node->own && (node->readers > 0 || atomic_load(&node->told) == NODE_TOLD_SEVERAL))
 		err = -ESTALE;
-	else if (!node->kind->constant && node->readers > 0 && node->reader_uid != handle->uid)
+	else if (node->readers > 0 && (node->reader == NULL || node->reader->uid != handle->uid))
 		err = -EACCES;
+	else if (node->readers == UINT16_MAX)
+		err = -ENFILE;
 	if (err == 0) {
 		node->readers++;
 		node->reader = handle;
-		node->reader_uid = handle->uid;
 	}
 	pthread_mutex_unlock(&pages->mutex);
 	return err;
@@ -141,6 +144,8 @@ void pages_close(struct call *call, struct node *node, const struct handle *hand
 	struct pages *pages = call->fs->pages;
 	bool last;
 
+	if (node->kind->constant)
+		return;
 	pthread_mutex_lock(&pages->mutex);
 	last = --node->readers == 0;
 	if (node->reader == handle)

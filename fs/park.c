@@ -168,6 +168,17 @@ static bool park_grant(struct call *call, const struct park *park, fuse_req_t re
 	return true;
 }
 
+/* For who asks again for the same; see kind_wait.c. */
+static void park_note(struct handle *handle, int err)
+{
+	struct content *content = handle_lock(handle);
+
+	if (content == NULL)
+		return;
+	content->refused = err;
+	pthread_mutex_unlock(&content->mutex);
+}
+
 /* The manager's word. */
 static bool park_done(void *arg, int err, const struct atlock_grant *grant, const struct atlock_why *why)
 {
@@ -186,7 +197,7 @@ static bool park_done(void *arg, int err, const struct atlock_grant *grant, cons
 	if (err == 0) {
 		taken = park_grant(&call, park, req, grant);
 	} else if (req != NULL) {
-		atomic_store(&park->handle->failed, err);
+		park_note(park->handle, err);
 		if (why != NULL)
 			call.why = *why;
 		call_fail(&call, err);
