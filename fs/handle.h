@@ -42,6 +42,7 @@ struct content {
 	struct atlock_caller
 		*caller;         /* who opened it for writing: a descriptor keeps its rights when it is passed on */
 	struct listing *listing; /* of a directory */
+	atomic_int failed;       /* how a wait that was parked ended; 0: it did not */
 	pthread_mutex_t mutex;   /* orders reads and writes of this open file, and protects what follows */
 	char *text;              /* what reads serve */
 	size_t len;
@@ -52,7 +53,7 @@ struct content {
 	char *tail;           /* see lock_write.c */
 	size_t tail_len;
 	void *cursor; /* the kind's own; freed with free() */
-	int refused; /* what came of a text whose writer has only heard of its first pieces; or of a wait that was parked */
+	int refused;  /* what came of a text whose writer has only heard of its first pieces */
 	bool tail_applied;
 	bool replace; /* truncated: the next write replaces instead of merging */
 };

@@ -197,14 +197,8 @@ static int wait_for(struct call *call, struct atlock_request req, struct node *n
 static int wait_page(struct call *call, struct node *node, struct handle *handle, size_t size, off_t off)
 {
 	struct content *content = atomic_load(&handle->content);
-	int failed = 0;
+	int failed = content == NULL ? 0 : atomic_exchange(&content->failed, 0);
 
-	if (content != NULL) {
-		pthread_mutex_lock(&content->mutex);
-		failed = content->refused;
-		content->refused = 0;
-		pthread_mutex_unlock(&content->mutex);
-	}
 	if (failed < 0) {
 		call_told(call);
 		return failed;

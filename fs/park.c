@@ -168,15 +168,16 @@ static bool park_grant(struct call *call, const struct park *park, fuse_req_t re
 	return true;
 }
 
-/* For who asks again for the same; see kind_wait.c. */
+/*
+ * For who asks again for the same; see kind_wait.c. Not under the content's mutex: the thread that the manager has tell us this may
+ * be in the middle of a write to the same file, and hold it.
+ */
 static void park_note(struct handle *handle, int err)
 {
-	struct content *content = handle_lock(handle);
+	struct content *content = handle_content(handle);
 
-	if (content == NULL)
-		return;
-	content->refused = err;
-	pthread_mutex_unlock(&content->mutex);
+	if (content != NULL)
+		atomic_store(&content->failed, err);
 }
 
 /* The manager's word. */
