@@ -159,6 +159,16 @@ static void node_unhash(struct inodes *inodes, struct node *node)
 	LIST_INSERT_HEAD(&inodes->fresh, node, link);
 }
 
+/*
+ * One more lookup, with the mutex held. A user can make as many as fit and more; a node of which so many were counted stays, or it
+ * would end while the kernel has it.
+ */
+static void node_count(struct node *node)
+{
+	if (node->lookups < UINT32_MAX)
+		node->lookups++;
+}
+
 struct node *node_intern(struct inodes *inodes, struct node *parent, const char *component, const struct kind *kind,
 			 uint64_t dir)
 {
@@ -175,7 +185,7 @@ struct node *node_intern(struct inodes *inodes, struct node *parent, const char 
 		node_hash(inodes, node);
 		parent->children++;
 	}
-	node->lookups++;
+	node_count(node);
 done:
 	pthread_mutex_unlock(&inodes->mutex);
 	return node;
@@ -210,7 +220,7 @@ struct node *node_own(struct inodes *inodes, struct node *parent, const char *co
 	atomic_store(&node->maker, thread);
 	atomic_store(&node->landed, false);
 	node->changes = changes == NULL ? 0 : (uint16_t)*changes;
-	node->lookups++;
+	node_count(node);
 done:
 	pthread_mutex_unlock(&inodes->mutex);
 	return node;
@@ -249,7 +259,7 @@ void node_refind(struct inodes *inodes, struct node *node)
 struct node *node_hold(struct inodes *inodes, struct node *node)
 {
 	pthread_mutex_lock(&inodes->mutex);
-	node->lookups++;
+	node_count(node);
 	pthread_mutex_unlock(&inodes->mutex);
 	return node;
 }
@@ -289,7 +299,8 @@ void node_forget(struct inodes *inodes, struct node *node, uint64_t count)
 	bool trim;
 
 	pthread_mutex_lock(&inodes->mutex);
-	node->lookups -= count < node->lookups ? (uint32_t)count : node->lookups;
+	if (node->lookups < UINT32_MAX)
+		node->lookups -= count < node->lookups ? (uint32_t)count : node->lookups;
 	node_prune(inodes, node);
 	trim = inodes_shrink(inodes);
 	pthread_mutex_unlock(&inodes->mutex);
@@ -344,7 +355,7 @@ int node_find_kept(struct inodes *inodes, const char *path, const struct kind *k
 	if (kept) {
 		*parent = node_id(up);
 		*node = node_id(at);
-		at->lookups++;
+		node_count(at);
 	}
 	pthread_mutex_unlock(&inodes->mutex);
 	return kept ? 0 : 1;

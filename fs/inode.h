@@ -35,7 +35,8 @@ struct node {
 	bool hashed;
 	bool own;              /* for one process at a time, the maker; see node_own(). Never changes */
 	atomic_int maker;      /* thread id; 0: not known */
-	struct handle *reader; /* pages' mutex, as the next: opened last to read it; NULL: closed again */
+	struct handle *reader; /* pages' mutex, as the next two: opened last to read it; NULL: closed again */
+	uid_t reader_uid;      /* the user of all of them */
 	uint16_t readers;      /* files that are open to read it */
 	atomic_bool landed;    /* the maker is past what it looked it up for */
 	atomic_uchar kept;     /* NODE_HAS bits: the kernel was told something of it that lasts; see cache.h */

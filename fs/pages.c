@@ -87,13 +87,14 @@ static int reader_add(struct pages *pages, struct node *node, struct handle *han
 	pthread_mutex_lock(&pages->mutex);
 	if (!node->own && (node->readers > 0 || atomic_load(&node->told) == NODE_TOLD_SEVERAL))
 		err = -ESTALE;
-	else if (node->readers > 0 && (node->reader == NULL || node->reader->uid != handle->uid))
+	else if (node->readers > 0 && node->reader_uid != handle->uid)
 		err = -EACCES;
 	else if (node->readers == UINT16_MAX)
 		err = -ENFILE;
 	if (err == 0) {
 		node->readers++;
 		node->reader = handle;
+		node->reader_uid = handle->uid;
 	}
 	pthread_mutex_unlock(&pages->mutex);
 	return err;
