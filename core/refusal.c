@@ -59,28 +59,35 @@ void refusals_free(struct refusals *refusals)
 	free(refusals);
 }
 
-/* A place that is free, or of one who has not been refused for a second and has nothing left to be told. */
-static bool user_is_idle(const struct user *user, int64_t now)
+/* A free place before one whose user has no refusals to be told of, and those before others; the oldest first. */
+static bool user_goes_before(const struct user *user, const struct user *other)
 {
-	return user->second == 0 || (now - user->second >= ATLOCK_SECOND && user->skipped == 0);
+	if (other == NULL || (user->skipped == 0) != (other->skipped == 0))
+		return other == NULL || user->skipped == 0;
+	return user->second < other->second;
 }
 
+/*
+ * A user who was not refused for a second gives way to another, lest places that were filled once, by one person with many user
+ * numbers, are never free again. What was to be told of that user is told with the others then.
+ */
 static struct user *user_find(struct refusals *refusals, uid_t uid, int64_t now)
 {
-	struct user *idle = NULL;
+	struct user *place = NULL;
 
 	for (size_t i = 0; i < USER_PROBES; i++) {
 		struct user *user = &refusals->users[(uid + i) % USERS];
 
 		if (user->second != 0 && user->uid == uid)
 			return user;
-		if (idle == NULL && user_is_idle(user, now))
-			idle = user;
+		if ((user->second == 0 || now - user->second >= ATLOCK_SECOND) && user_goes_before(user, place))
+			place = user;
 	}
-	if (idle == NULL)
+	if (place == NULL)
 		return &refusals->others;
-	*idle = (struct user){ .uid = uid };
-	return idle;
+	refusals->others.skipped += place->skipped;
+	*place = (struct user){ .uid = uid };
+	return place;
 }
 
 /* Room for one more of this user's, if there may be one in this second; else it is counted. */

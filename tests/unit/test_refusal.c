@@ -128,6 +128,30 @@ static void flood_of_one_user_hides_nothing_of_another(void **state)
 		  "refused(LOCK_EXISTS) global/a bob@2 by bob: acquire, 498 skipped\n");
 }
 
+/* Nor does it when one person has more user numbers than are counted apart, once those are quiet. */
+static void users_that_are_quiet_give_way_to_others(void **state)
+{
+	struct atlock_why why = { .code = ATLOCK_PERMISSION_DENIED, .text = "no" };
+	struct stage *s = *state;
+	struct atlock_caller bob = stage_caller("bob@2");
+
+	stage_configure(s, "events_refused", "1");
+	for (bob.uid = 0; bob.uid < 2000; bob.uid++) {
+		for (int i = 0; i < 3; i++) {
+			why.noted = false;
+			atlock_refused(s->al, &bob, NULL, NULL, &why);
+		}
+		(void)atlock_run_refused(s->al);
+	}
+	stage_advance(s, 1);
+	(void)stage_events(s);
+	for (bob.uid = 5000; bob.uid < 5100; bob.uid++) {
+		why.noted = false;
+		atlock_refused(s->al, &bob, NULL, NULL, &why);
+	}
+	assert_int_equal(atlock_run_refused(s->al), 100);
+}
+
 /* What could not be written is counted as skipped, and the log goes on. */
 static void refusals_that_could_not_be_written_are_counted(void **state)
 {
@@ -227,6 +251,7 @@ int main(void)
 		STAGED(refusals_are_written_later_and_together),
 		STAGED(more_than_so_many_a_second_are_only_counted),
 		STAGED(flood_of_one_user_hides_nothing_of_another),
+		STAGED(users_that_are_quiet_give_way_to_others),
 		STAGED(refusals_that_could_not_be_written_are_counted),
 		STAGED(what_is_no_refusal_is_not_written),
 		STAGED(refusals_decided_elsewhere_are_written_once),
