@@ -111,7 +111,7 @@ static void circle_print(struct waitfor *graph, size_t first, size_t victim, cha
 
 /* --- Resolving --- */
 
-/* Ends the wait that has to go. 1, or 2 if that is the one of the first step of all. */
+/* Ends the wait that has to go: 1, or 2 if that is the one of the first step of all; 0 if it had ended. */
 static int circle_resolve(struct waitfor *graph, size_t first)
 {
 	char text[sizeof(((struct atlock_why *)NULL)->text)];
@@ -127,7 +127,8 @@ static int circle_resolve(struct waitfor *graph, size_t first)
 	op_circle(op, text);
 	rc = grant_drop_tickets(op, step->lock, step->waiter.owner, step->waiter.who, -EDEADLK, ATLOCK_DEADLOCK, NULL,
 				NULL);
-	return rc < 0 ? rc : victim == 0 ? 2 : 1;
+	/* With nothing dropped the same circle would be found again, for ever. */
+	return rc <= 0 ? rc : victim == 0 ? 2 : 1;
 }
 
 /* Whether a holder can be in a circle at all: it has something and waits for something. */
