@@ -490,12 +490,12 @@ int atlock_release(struct atlock *al, const struct atlock_request *req, struct a
 		   struct atlock_why *why);
 
 /*
- * Ends that nobody comes back to try again. Where the store fails they are kept, and written as soon as it works
+ * Ends whose caller is gone and cannot try again. Where the store fails they are kept, and written as soon as it works
  * (atlock_run_ends()); `health` says how many there are. Each returns 0, 1 if the grant was over already, or a negative errno if
  * it is kept.
  *
- * atlock_disown(): nobody took this grant of `req`. If its holder comes again and is told that the lock is his, it is not given
- * back.
+ * atlock_disown(): the caller of `req` did not take this grant. If its holder comes again and is told that the lock
+ * is his, it is not given back.
  *
  * atlock_end_new() makes the end of a grant beforehand, so that writing it needs no memory; NULL without. It is for a holder who
  * cannot come again: an open file. atlock_end_write() frees it in the end.
@@ -698,7 +698,7 @@ void atlock_ticket_clear(struct atlock_ticket *ticket);
 int atlock_ticket_get(struct atlock *al, const struct atlock_name *name, uint64_t ticket, const char *owner,
 		      const char *who, struct atlock_ticket *out);
 
-/* The first ticket of this who and priority, whoever owns it: 0 or 1. Costs a look-up for each owner who waits for anything. */
+/* The first ticket of this who and priority, of any owner: 0 or 1. Costs a look-up for each owner who waits for anything. */
 int atlock_ticket_find(struct atlock *al, const struct atlock_name *name, enum atlock_priority priority,
 		       const char *who, struct atlock_ticket *out);
 

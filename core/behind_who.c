@@ -81,7 +81,7 @@ static int parent_read(const struct process *child, struct process *out)
 {
 	if (child->parent <= 1 || process_read(child->parent, out) < 0)
 		return 1;
-	/* Nobody is younger than his child: else the parent is gone and its pid another's. */
+	/* A parent is older than its child: else it is gone and its pid another's. */
 	return out->pid != child->parent || out->start > child->start;
 }
 

@@ -146,7 +146,7 @@ static int may_be_in_circle(struct op *op, const struct actor *actor)
 	return actor_waits(op, actor);
 }
 
-/* Of those behind a call, the ones that hold something: nobody waits for the others. */
+/* Of those behind a call, the ones that hold something: the others keep no wait from ending. */
 static int holders_only(struct op *op, const struct actor *behind, size_t n, struct actor out[BEHIND_MAX])
 {
 	struct slice lock;

@@ -28,7 +28,7 @@ int deadlock_look(struct op *op, struct slice lock, const struct record_lock *re
 
 /*
  * To be called when `lock` was handed to the holder of `record` by a call that can be refused: -EDEADLK if that holder is in a
- * circle now, so that nobody else's wait pays for it. Costs as much as deadlock_check().
+ * circle now, so that no other wait pays for it. Costs as much as deadlock_check().
  */
 int deadlock_refuse(struct op *op, struct slice lock, const struct record_lock *record);
 

@@ -1,6 +1,6 @@
 /*
  * Ends that must be written, whatever the disk does: a process that held locks is gone, a file that was locked with flock(2) is
- * closed, a blocked call was interrupted, a grant came for a caller who is no longer there. Nobody comes back to try those
+ * closed, a blocked call was interrupted, a grant came for a caller who is no longer there. No caller tries those
  * again, so what cannot be written is kept and tried every second until it is; health is degraded meanwhile. Private to core/.
  *
  * Nothing is allocated when the store fails: what is kept is the entry that was there before, of the process in watch.c, of the

@@ -1,7 +1,8 @@
 /*
  * Which events a reader may see. An event names a lock, and with it the directories it is in: one below a directory of custom/ that
  * the reader may not search is for those who did it or held the lock, and for administrators. Directories are looked for by
- * their names, as they are now; in one that is gone, and nobody can say any more who was let in, that is the same. Private to core/.
+ * their names, as they are now; those of a directory that is gone, of which nothing says who was let in, are hidden
+ * likewise. Private to core/.
  */
 #ifndef CORE_EVENT_SHOWN_H
 #define CORE_EVENT_SHOWN_H

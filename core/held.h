@@ -32,7 +32,7 @@ struct held_filter {
 /* Where a held lock is in the order of a walk. */
 struct record_key held_place(const struct record_lock *record);
 
-/* Whether somebody holds the lock at this instant and it matches; `after` does not count. */
+/* Whether the lock is held at this instant and matches; `after` does not count. */
 bool held_matches(const struct op *op, const struct held_filter *filter, struct slice lock,
 		  const struct record_lock *record);
 

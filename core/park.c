@@ -200,7 +200,7 @@ static const char *reason_text(enum atlock_code code)
 	}
 }
 
-/* Nobody is there for the lock any more; that it was given out before stays in the log. Frees `parked`. */
+/* The caller did not take the lock; that it was granted stays in the log. Frees `parked`. */
 static void park_give_back(struct atlock *al, struct atlock_end *parked, const struct notice *notice)
 {
 	parked->grant.token = notice->grant.token;

@@ -48,7 +48,7 @@ struct pull_op {
 	size_t released;
 	struct record_pull record; /* as it will be */
 	bool known;                /* it has a record already */
-	bool removes;              /* which is not limited, and makes nobody its writer */
+	bool removes;              /* which is not limited, and does not make the caller its writer */
 };
 
 static int pull_event(struct op *op, enum atlock_event_type type, const struct atlock_pull_name *pull, const char *part,

@@ -23,7 +23,7 @@ void tally_add(struct op *op, enum record_table table, struct slice owner, int b
 /* What this run of the operation wrote is dropped. */
 void tally_undo(struct op *op);
 
-/* A commit failed: nobody knows which runs saw what it would have written. Everything is counted anew when it is asked for. */
+/* A commit failed, and it is not known which runs saw what it would have written. Everything is counted anew when it is asked for. */
 void tally_forget(struct op *op);
 
 #endif

@@ -46,12 +46,14 @@ static size_t authority_next(const char *text, size_t from, size_t len, bool mor
 static size_t past_at(const char *text, size_t end)
 {
 	size_t past = 0;
-	size_t n;
+	size_t i = 0;
 
-	for (size_t i = 0; i<end; i += n> 0 ? n : 1) {
-		n = here(text + i, end - i, "@");
+	while (i < end) {
+		size_t n = here(text + i, end - i, "@");
+
+		i += n > 0 ? n : 1;
 		if (n > 0)
-			past = i + n;
+			past = i;
 	}
 	return past;
 }
@@ -162,19 +164,22 @@ static size_t scp_skip(const char *text, size_t len)
 	bool user = false;     /* there was an '@' before any: what comes after the colon may be a path */
 	bool path = false;
 	size_t skip = 0;
-	size_t n;
+	size_t i = 0;
 
 	if (len >= 7 && strncasecmp(text, "mailto:", 7) == 0)
 		return 0;
-	for (size_t i = 0; i<len; i += n> 0 ? n : 1) {
-		n = here(text + i, len - i, ":@");
+	while (i < len) {
+		size_t n = here(text + i, len - i, ":@");
+		bool colon = here(text + i, len - i, ":") > 0;
+
 		path = path || here(text + i, len - i, slash) > 0;
+		i += n > 0 ? n : 1;
 		if (n == 0)
 			continue;
-		if (here(text + i, len - i, ":") > 0)
+		if (colon)
 			password = true;
-		else if (password && is_host(text + i + n, len - i - n, !path && !user))
-			skip = i + n;
+		else if (password && is_host(text + i, len - i, !path && !user))
+			skip = i;
 		else
 			user = user || !password;
 	}

@@ -190,7 +190,7 @@ void waitfor_free(struct waitfor *graph)
 
 /* --- Edges --- */
 
-/* Who holds what the step waits for: 0, or 1 if that is nobody. */
+/* The holder of what the step waits for: 0, or 1 if it is free. */
 static int edge_holder(struct waitfor *graph, const struct step *step, struct actor *to)
 {
 	struct record_lock record;

@@ -267,7 +267,7 @@ static const enum node_kept kept_of[] = {
 	[ATLOCK_CHANGE_LOCK] = NODE_KEPT,
 	/* Who watches it (inotify) is to see it go, whatever the kernel keeps. */
 	[ATLOCK_CHANGE_END] = NODE_KNOWN,
-	/* Whoever comes or goes as a waiter makes the text longer; the lock is there all the same. */
+	/* A waiter that comes or goes changes the length of the text; the lock is there all the same. */
 	[ATLOCK_CHANGE_QUEUE] = NODE_KEPT_ATTR,
 };
 

@@ -52,7 +52,7 @@ void cache_closed(struct cache *cache);
 bool cache_closed_lately(struct cache *cache);
 
 /*
- * Whether the lock has not changed in the last moment. One that does all the time is looked up each time: whoever reads it has
+ * Whether the lock has not changed in the last moment. One that does all the time is looked up each time: a process that reads it has
  * a node of its own then (pages.h), which the next change cannot take away.
  */
 bool cache_quiet(struct cache *cache, const struct atlock_name *name);

@@ -11,7 +11,7 @@ int caller_identify(struct call *call, const char *who, struct atlock_caller *ou
 
 /*
  * The caller of a change of that lock: the holder that its name says, or, for those who may override others, just the user where
- * nobody can be that holder (a session, a foreign process, an open file): to name it is all they need.
+ * no caller can be that holder (a session, a foreign process, an open file): to name it is all they need.
  */
 int caller_naming(struct call *call, const struct atlock_name *name, struct atlock_caller *out);
 

@@ -46,7 +46,7 @@ void endings_end(struct endings *endings, struct ending *ending);
 /* The lock was found held by this grant: true if it may have ended since, so that another look is worth it. */
 bool endings_wait(struct endings *endings, uint64_t token);
 
-/* The same for whoever is about to look at many locks. */
+/* The same for a request that is about to look at many locks. */
 void endings_wait_all(struct endings *endings);
 
 #endif

@@ -31,8 +31,8 @@ struct fair {
 	TAILQ_HEAD(, share) turns;           /* who has something kept; first is next */
 	TAILQ_HEAD(, share) idle;            /* who was last under way is last */
 	unsigned int idle_count;
-	struct share urgent; /* nobody's; see is_urgent() */
-	struct share spare;  /* for whoever comes when there is no memory */
+	struct share urgent; /* of no user; see is_urgent() */
+	struct share spare;  /* for users who come when there is no memory */
 	/* The two who asked last, and when: enough to know of each whether he is alone. */
 	uid_t newest;
 	int64_t newest_at;

@@ -3,8 +3,10 @@
  *
  * A node id is the node's address; the root is FUSE_ROOT_ID. A node lives while the kernel counts lookups of it or a child
  * of it lives, and a lookup of the same component gives the same node, unless what it names is another kind of thing now
- * (a lock gone, a directory made in its place), or a file of which each process that reads it has a node of its own (pages.h). Parent, component and kind never change, so a request reads them without
- * a lock; but once it is answered the kernel may forget the node, and whoever goes on holds it. The number that users see (st_ino) is a hash of the path and survives forgetting and remounting.
+ * (a lock gone, a directory made in its place), or a file of which each process that reads it has a node of its own (pages.h).
+ * Parent, component and kind never change, so a request reads them without a lock; but once it is answered the kernel may forget the
+ * node, and what goes on after that holds it. The number that users see (st_ino) is a hash of the path and survives forgetting and
+ * remounting.
  */
 #ifndef INODE_H
 #define INODE_H

@@ -64,7 +64,10 @@ struct kind {
 	int (*readlink)(struct call *call, struct node *node, char out[ATLOCK_PATH_MAX]);
 	int (*find)(struct call *call, struct node *dir, const char *id, struct atlock_view *out);
 
-	/* Directories: `name` is a component below `dir` of at most ATLOCK_COMPONENT_MAX bytes. `list` is called for each step; see listing.h. */
+	/*
+	 * Directories: `name` is a component below `dir` of at most ATLOCK_COMPONENT_MAX bytes. `list` is called for each step;
+	 * see listing.h.
+	 */
 	int (*lookup)(struct call *call, struct node *dir, const char *name, struct found *out);
 	int (*list)(struct call *call, struct node *dir, struct listing *out);
 	int (*mkdir)(struct call *call, struct node *dir, const char *name, mode_t mode, struct found *out);

@@ -1,7 +1,7 @@
 /*
- * events/: what happened, one file for each day of UTC, and `live`, a link to today's; `anchor` says where it begins. Lines are only ever added and stay where
- * they are, so that readers may come back with an offset. Files are as long as stat(2) says, which the kernel must not keep of
- * one that grows: `tail -f` asks again and again.
+ * events/: what happened, one file for each day of UTC, and `live`, a link to today's; `anchor` says where it begins. Lines are only
+ * ever added and stay where they are, so that readers may come back with an offset. Files are as long as stat(2) says, which the
+ * kernel must not keep of one that grows: `tail -f` asks again and again.
  */
 #include <bsd/string.h>
 #include <errno.h>

@@ -351,7 +351,7 @@ static int jsonl_read(struct call *call, struct node *node, struct handle *handl
 	return err;
 }
 
-/* What an open file is going to show is as long as that. Whoever is in the middle of it goes on with it. */
+/* What an open file is going to show is as long as that. A reader in the middle of it goes on with it. */
 static int reading_size(struct call *call, struct content *content, size_t *size)
 {
 	struct reading *reading = content->cursor;

@@ -199,7 +199,7 @@ int lock_refuse_stale(struct call *call, const struct node *node)
 
 /*
  * Whether an open file may show the lock as it is now: 0; 1 if it shows nothing; a negative errno. One of a lock that is gone is
- * stale. One that was made while the lock was free has been let to nobody's text yet, so each holder's mode and directory decide
+ * stale. One that was made while the lock was free was checked for no holder's text yet, so each holder's mode and directory decide
  * anew, as they would for a new open.
  */
 static int lock_may_show(struct call *call, struct node *node, const struct handle *handle,

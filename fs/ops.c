@@ -347,7 +347,7 @@ static void op_init(void *userdata, struct fuse_conn_info *conn)
 
 	conn->time_gran = 1;
 	conn->max_write = FS_WRITE_MAX;
-	/* A read ahead that nobody waits for cannot be interrupted: of wait/ it would wait on after its reader was killed. */
+	/* A read ahead has no waiting caller and cannot be interrupted: of wait/ it would wait on after its reader was killed. */
 	conn->want &= ~(unsigned int)FUSE_CAP_ASYNC_READ;
 	/* The kernel would hold back RELEASEs beyond a dozen, of all users together. */
 	conn->max_background = UINT16_MAX;

@@ -51,7 +51,7 @@ static void file_unopen(struct call *call, struct node *node, struct handle *han
 		ops_entry_drop(call, entry);
 }
 
-/* Whoever can read the new file has it by a node of its own. */
+/* A new file that is open for reading has a node of its own. */
 void ops_created(struct call *call, struct handle *handle, const struct found *found, int err)
 {
 	struct fuse_entry_param entry = { 0 };
@@ -214,7 +214,7 @@ static void size_text(struct call *call, struct node *node, struct handle *reade
 
 	if (content == NULL)
 		return;
-	/* Whoever is in the middle of a text goes on with it; and tar looks at the end whether it has read what it saw before. */
+	/* A reader in the middle of a text goes on with it; and tar looks at the end whether it has read what it saw before. */
 	middle = content->text != NULL && !content->sized &&
 		 (!content->done || (node->kind->passing && content_is_young(content)));
 	err = middle ? 0 : text_begin(call, node, reader, content);

@@ -29,7 +29,7 @@ void pages_free(struct pages *pages)
 	free(pages);
 }
 
-/* Answers overtake each other, so that of several sizes nobody knows which one the kernel took. */
+/* Answers overtake each other, so that of several sizes it is not known which one the kernel took. */
 void pages_told(struct node *node, off_t size)
 {
 	uint32_t now = size < UINT32_MAX - 1 ? (uint32_t)size + 1 : NODE_TOLD_SEVERAL;

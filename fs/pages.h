@@ -8,11 +8,12 @@
  * - A regular file whose name the kernel must not keep is read through a node of its own (node_own()), and has pages of its own:
  *   it is open once for reading, apart from processes that open their own descriptors again by /proc/self/fd. The kernel drops a
  *   node's pages when it is opened.
- * - A lookup of such a file tells a size that no text has, without a lifetime. Whoever goes by the size asks for it (GETATTR),
- *   and is told that of the text which the open file is about to show. Whoever does not ask reads on to the end of the text,
- *   where a short answer shows the kernel the size.
+ * - A lookup of such a file tells a size that no text has, without a lifetime. A process that goes by the size asks for it (GETATTR),
+ *   and is told that of the text which the open file is about to show. One that does not ask reads on to the end of the text, where a
+ *   short answer shows the kernel the size.
  * - A node whose name the kernel keeps for a while (a lock that was just made, or that has not changed lately) is read by one file
- *   at a time, if its text is as long as was told and nothing was written through the node. To all others open(2) fails with ESTALE, at which the kernel looks the name up again and finds another.
+ *   at a time, if its text is as long as was told and nothing was written through the node. To all others open(2) fails with
+ *   ESTALE, at which the kernel looks the name up again and finds another.
  * - What was told is remembered. Where that and a text differ, its pages cannot be read: EIO, never a part of it. The kernel
  *   overlooks a short answer if it was told something about the node meanwhile, and would go on with zeros: pages behind the end
  *   are EIO, too, which it does not ask for otherwise.

@@ -209,7 +209,8 @@ static bool park_done(void *arg, int err, const struct atlock_grant *grant, cons
 
 /*
  * Leaves the queue and answers. If the manager cannot take the wait back (its store failed), the caller is let go all the
- * same; the manager tells when it has, or the lock comes first and is given back. Returns how many users the park has lost: 1, the manager, or 0.
+ * same; the manager tells when it has, or the lock comes first and is given back. Returns how many users the park
+ * has lost: 1, the manager, or 0.
  */
 static uint8_t park_cancel(struct park *park, uint64_t wait, int err)
 {

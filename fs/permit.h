@@ -28,8 +28,8 @@ int permit_want(int flags);
 int permit_open(struct call *call, struct node *node, int flags);
 
 /*
- * Whether the caller may set these attributes: -EPERM, -EACCES, -EISDIR for the times of a directory. Takes the set-group-ID bit off a mode if the caller is not in
- * the group. `handle` is as in kind->set.
+ * Whether the caller may set these attributes: -EPERM, -EACCES, -EISDIR for the times of a directory. Takes the set-group-ID bit off
+ * a mode if the caller is not in the group. `handle` is as in kind->set.
  */
 int permit_set(struct call *call, struct node *node, const struct handle *handle, struct stat *want, int which);
 

@@ -103,7 +103,7 @@ static int env_check(const struct engine *engine, const char *path, char *why, s
 	return 0;
 }
 
-/* The data file, which may have to be made first: there, locked, and nobody else's. */
+/* The data file, which may have to be made first: there, locked, and in use by no other program. */
 static int data_open(struct engine *engine, const char *path, uint64_t max_bytes, uint64_t *size, char *why,
 		     size_t whylen)
 {

@@ -97,7 +97,7 @@ static int dir_check(struct lmdb_dir *dir, const char *path, char *why, size_t w
 }
 
 /*
- * Whoever can write to the store chooses what the daemon does, down to the command that on_event runs. So it belongs to the
+ * A user who can write to the store chooses what the daemon does, down to the command that on_event runs. So it belongs to the
  * user of this process, to root, or to the one user that the caller trusts as well.
  */
 static const char *distrust(const struct stat *st, uid_t trusted, char *text, size_t len)

@@ -223,7 +223,7 @@ struct engine {
 	MDB_txn *pin;              /* pin_lock: keeps what other processes read; never read from */
 	_Atomic unsigned int turn; /* odd while the leader makes a transaction of LMDB's; another one after each */
 	_Atomic int64_t looked;    /* when the files were last known to be there */
-	_Atomic bool changed;      /* they are not, or somebody else wrote to them: nothing works */
+	_Atomic bool changed;      /* they are not, or another program wrote to them: nothing works */
 	_Atomic bool lost;         /* that transaction cannot be read any more: nothing works */
 	_Atomic bool dead;         /* LMDB had an error after which it does nothing any more */
 	_Atomic int unsettled;     /* what became of the last try to give LMDB something: an LMDB code */
@@ -261,7 +261,7 @@ int lmdb_guard_data(struct engine *engine, const char *path, char *why, size_t w
 int lmdb_guard_foreign(struct engine *engine, const char *path, char *why, size_t whylen);
 
 /*
- * Whether directory and files are still those that were opened, and nobody else wrote to them: looks if that was not done for a
+ * Whether directory and files are still those that were opened, and no other program wrote to them: looks if that was not done for a
  * while, or `always`. map_lock held shared, or by the leader. False: nothing works any more.
  */
 bool lmdb_guard_holds(struct engine *engine, bool always);
@@ -447,7 +447,7 @@ void lmdb_log_void(struct lmdb_log *log);
 void lmdb_log_begin(struct lmdb_log *log);
 void lmdb_log_add(struct lmdb_log *log, const struct writes *writes);
 bool lmdb_log_fits(const struct lmdb_log *log);
-/* -ESTALE: somebody else wrote to it. */
+/* -ESTALE: another program wrote to it. */
 int lmdb_log_write(struct lmdb_log *log, bool ordered, bool sync);
 
 /* Brings `*layer` up to what the log says about transaction `base`, going on from what was read before. -EUCLEAN: damaged. */

@@ -325,7 +325,7 @@ static bool head_read(const struct lmdb_log *log, size_t at, struct entry_head *
 	return pread(log->fd, head, sizeof(*head), (off_t)at) == (ssize_t)sizeof(*head);
 }
 
-/* Whether somebody else wrote over the last entry, or added to it. Entries are few bytes from each other, and in memory. */
+/* Whether another program wrote over the last entry, or added to it. Entries are few bytes from each other, and in memory. */
 static bool is_foreign(const struct lmdb_log *log)
 {
 	struct entry_head head;

@@ -1,6 +1,6 @@
 /*
  * How the data file was when a daemon had closed it in order: the second line of owner.pid. As long as the file is still like that,
- * nobody has written to it since, and it need not be read all over before it is used (lmdb_check.c). While a daemon has the store there
+ * no program has written to it since, and it need not be read all over before it is used (lmdb_check.c). While a daemon has the store there
  * is no such line, so a crash leaves none.
  */
 #include "lmdb_engine.h"
@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Times are the kernel's: whoever writes to the file cannot keep both. */
+/* Times are the kernel's: a program that writes to the file cannot keep both. */
 static bool stamp_make(int data, char out[LMDB_STAMP_MAX])
 {
 	struct stat st;

@@ -295,7 +295,7 @@ struct record_pull {
 	uint64_t projects; /* how many have a status */
 	int64_t created;   /* wall time */
 	int64_t updated;
-	struct slice head;  /* commit the statuses are about; empty: nobody has said */
+	struct slice head;  /* commit the statuses are about; empty: not known */
 	struct slice owner; /* user who wrote about it last; empty: an older version did not say */
 };
 

@@ -86,7 +86,7 @@ struct store_stats {
 	uint64_t waiting;        /* updates that wait for the next commit */
 	int unsettled;           /* negative errno if store_settle(), or the like of it, failed the last time */
 	bool dead;               /* nothing works any more until the store is opened again */
-	bool changed;            /* because somebody else wrote to it, moved or removed it */
+	bool changed;            /* because another program wrote to it, moved or removed it */
 };
 
 typedef int store_fn(struct store_txn *txn, void *arg);

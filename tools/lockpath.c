@@ -185,8 +185,8 @@ int lockpath_write(const struct mount *mount, const char *path, const char *text
 }
 
 /*
- * With admin_rm=any an administrator's unlink releases whoever holds it, so that is asked first. Only a name with "@" is a comparison in the
- * same step; a session has none, and a lease that ends in between is not noticed.
+ * With admin_rm=any an administrator's unlink releases any holder, so that is asked first. Only a name with "@"
+ * is a comparison in the same step; a session has none, and a lease that ends in between is not noticed.
  */
 int lockpath_release(const struct mount *mount, const char *path)
 {

@@ -183,7 +183,7 @@ static void signals_restore(const struct sigaction old[SIGNALS])
 		sigaction(signals[i], &old[i], NULL);
 }
 
-/* From now on as somebody else. A signal handler finds one name or the other. */
+/* From now on under the other name. A signal handler finds one name or the other. */
 static void take_rename(struct take *take)
 {
 	take->who = take->other;
