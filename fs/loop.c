@@ -286,7 +286,7 @@ void loop_catch_up(void)
 	catch_up = ++loop->catch_ups;
 	loop->catching_up++;
 	while (!loop->over && interrupt_readers(loop, catch_up)) {
-		clock_gettime(CLOCK_REALTIME, &until);
+		clock_gettime(CLOCK_MONOTONIC, &until);
 		until.tv_nsec += LOOP_SIGNAL_AGAIN;
 		until.tv_sec += until.tv_nsec / 1000000000L;
 		until.tv_nsec %= 1000000000L;
@@ -374,6 +374,7 @@ int loop_run(struct fuse_session *session, unsigned int max_threads, loop_seen_f
 {
 	struct loop loop = { .session = session, .max = max_threads, .seen = seen, .fair = fair_new() };
 	struct sigaction action = { .sa_handler = interrupt };
+	pthread_condattr_t attr;
 	bool started;
 
 	if (loop.fair == NULL)
@@ -384,7 +385,10 @@ int loop_run(struct fuse_session *session, unsigned int max_threads, loop_seen_f
 	SLIST_INIT(&loop.idle);
 	STAILQ_INIT(&loop.errands);
 	pthread_cond_init(&loop.ended, NULL);
-	pthread_cond_init(&loop.caught_up, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&loop.caught_up, &attr);
+	pthread_condattr_destroy(&attr);
 	sigemptyset(&action.sa_mask);
 	sigaction(LOOP_SIGNAL, &action, NULL);
 	pthread_mutex_lock(&loop.mutex);
