@@ -32,23 +32,26 @@ static bool data_path(const struct lmdb_dir *dir, char path[PATH_MAX])
 	return dir->path != NULL && (size_t)snprintf(path, PATH_MAX, "%s/%s", dir->path, LMDB_DATA_FILE) < PATH_MAX;
 }
 
-/* Names for both files in a directory of its own, which `path` becomes that of. Its descriptor, or -1. */
+/* Names for both files in a directory of its own, which `path` becomes that of. Its descriptor, or -1 and errno. */
 static int names_make(char path[PATH_MAX], const char *data)
 {
 	if (mkdtemp(path) == NULL)
 		return -1;
 	int dir = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	int table = dir < 0 ? -1 : openat(dir, "data-lock", O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	bool made = table >= 0 && posix_fallocate(table, 0, TABLE_SIZE) == 0 && symlinkat(data, dir, "data") == 0;
+	int err = table < 0 ? errno : posix_fallocate(table, 0, TABLE_SIZE);
+	if (err == 0 && symlinkat(data, dir, "data") < 0)
+		err = errno;
 	if (table >= 0)
 		close(table);
-	if (made)
+	if (err == 0)
 		return dir;
 	if (dir >= 0) {
 		(void)unlinkat(dir, "data-lock", 0);
 		close(dir);
 	}
 	(void)rmdir(path);
+	errno = err;
 	return -1;
 }
 
@@ -79,8 +82,10 @@ static int names_place(const struct lmdb_dir *dir, const char *data, char path[P
 		if (fd >= 0)
 			return fd;
 	}
-	if (dir->path == NULL || (size_t)snprintf(path, PATH_MAX, "%s/%s", dir->path, name) >= PATH_MAX)
+	if (dir->path == NULL || (size_t)snprintf(path, PATH_MAX, "%s/%s", dir->path, name) >= PATH_MAX) {
+		errno = ENAMETOOLONG;
 		return -1;
+	}
 	return names_make(path, data);
 }
 
