@@ -54,7 +54,7 @@ static int group_holds(struct op *op, enum atlock_by by, struct slice text)
 }
 
 /* Shows one that holds something at this instant: 0 to go on. */
-static int group_offer(struct op *op, const struct groups *groups, struct slice text)
+static int group_show(struct op *op, const struct groups *groups, struct slice text)
 {
 	char component[ATLOCK_COMPONENT_MAX + 1];
 	int rc;
@@ -63,9 +63,6 @@ static int group_offer(struct op *op, const struct groups *groups, struct slice 
 	/* Only a program that names itself can have one that does not fit. */
 	if (by_spell(text, component) < 0)
 		return 0;
-	rc = group_holds(op, groups->by, text);
-	if (rc != 1)
-		return rc;
 	/* What had to be escaped may look like another that did not, and both are one directory. */
 	if (!slice_equal(text, slice_of(component))) {
 		rc = group_holds(op, groups->by, slice_of(component));
@@ -87,7 +84,9 @@ static int owners_in_txn(struct op *op)
 		from = record_key_after_prefix(record_key_slice(&from));
 	}
 	while ((rc = held_owner_next(op, TABLE_HELD, &from, &owner)) == 0) {
-		rc = group_offer(op, groups, owner);
+		rc = group_holds(op, ATLOCK_BY_OWNER, owner);
+		if (rc == 1)
+			rc = group_show(op, groups, owner);
 		if (rc != 0)
 			return rc;
 	}
@@ -157,6 +156,18 @@ static int text_compare(struct slice a, struct slice b)
 	return order != 0 ? order : (a.len > b.len) - (a.len < b.len);
 }
 
+/* Whether this who, which is next, holds something at this instant under one of the owners: 1 or 0. */
+static int merge_holds(struct op *op, const struct merge *merge, struct slice who)
+{
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < merge->count; i++)
+		if (slice_equal(merge->list[i].who, who))
+			rc = held_walk(op, &(struct held_filter){ .owner = merge->list[i].owner, .who = who },
+				       group_any, NULL);
+	return rc;
+}
+
 /* Moves every owner that has this who next to its next. */
 static int merge_pass(struct op *op, struct merge *merge, struct slice who)
 {
@@ -186,7 +197,9 @@ static int whos_show(struct op *op, const struct groups *groups, struct merge *m
 		for (size_t i = 1; i < merge->count; i++)
 			if (text_compare(merge->list[i].who, who) < 0)
 				who = merge->list[i].who;
-		rc = group_offer(op, groups, who);
+		rc = merge_holds(op, merge, who);
+		if (rc == 1)
+			rc = group_show(op, groups, who);
 		if (rc == 0)
 			rc = merge_pass(op, merge, who);
 	}
