@@ -323,9 +323,10 @@ int waitfor_new(struct waitfor *graph, struct slice lock, const struct record_lo
 		return rc;
 	graph->steps[0].waiter = *waiter;
 	graph->steps[0].lock = lock;
-	n = n < BEHIND_MAX ? n : BEHIND_MAX;
-	if (n > 0)
-		memcpy(&ends[1], behind, n * sizeof(*behind));
+	if (n > BEHIND_MAX)
+		n = BEHIND_MAX;
+	for (size_t i = 0; i < n; i++)
+		ends[1 + i] = behind[i];
 	for (end = 0; end <= n && !actor_same(&holder, &ends[end]); end++)
 		;
 	if (end > n) {

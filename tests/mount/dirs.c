@@ -90,6 +90,16 @@ static int hold(const char *count, const char *path)
 	return read(STDIN_FILENO, &byte, 1) < 0;
 }
 
+/* All entries of a directory that has some. */
+static struct entries read_some(DIR *dir, const char *path)
+{
+	struct entries all = read_all(dir);
+
+	if (all.list == NULL || all.count == 0)
+		fail("empty", path);
+	return all;
+}
+
 /* Places all over the directory, in an order that jumps. */
 static size_t jump(size_t i, size_t count)
 {
@@ -99,7 +109,7 @@ static size_t jump(size_t i, size_t count)
 static int back(const char *path)
 {
 	DIR *dir = open_dir(path);
-	struct entries all = read_all(dir);
+	struct entries all = read_some(dir, path);
 
 	for (size_t i = 0; i < 200; i++) {
 		size_t at = jump(i, all.count);
@@ -127,7 +137,7 @@ static int back(const char *path)
 static int change(const char *path, const char *percent)
 {
 	DIR *dir = open_dir(path);
-	struct entries all = read_all(dir);
+	struct entries all = read_some(dir, path);
 	size_t at = all.count * strtoul(percent, NULL, 10) / 100;
 	const char *name;
 

@@ -260,7 +260,7 @@ static int do_sendfile(char **a)
 
 	(void)a;
 	while ((n = sendfile(STDOUT_FILENO, fd, NULL, 1 << 24)) > 0)
-		continue;
+		;
 	return n < 0 ? -1 : 0;
 }
 
@@ -271,7 +271,7 @@ static int do_splice(char **a)
 
 	(void)a;
 	while ((n = splice(fd, NULL, STDOUT_FILENO, NULL, 1 << 16, 0)) > 0)
-		continue;
+		;
 	return n < 0 ? -1 : 0;
 }
 
@@ -282,7 +282,7 @@ static int do_copyrange(char **a)
 
 	(void)a;
 	while ((n = copy_file_range(fd, NULL, STDOUT_FILENO, NULL, 1 << 24, 0)) > 0)
-		continue;
+		;
 	return n < 0 ? -1 : 0;
 }
 
