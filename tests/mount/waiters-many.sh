@@ -3,7 +3,8 @@
 # 5,000 callers wait for one lock: the daemon has no thread and less than 512 bytes for each, is quick for others meanwhile,
 # and serves all of them in order.
 . "$(dirname "$0")/lib.sh"
-mount_fs -o max_queue=100000,queue_timeout=1h
+# Few threads: how many there are, each with its stack, is then soon the same.
+mount_fs -o max_queue=100000,queue_timeout=1h,max_threads=8
 
 count=$((${ROUNDS:-1000} * 5))
 lock=$MNT/custom/x
