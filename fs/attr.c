@@ -43,6 +43,20 @@ void attr_file(struct fs *fs, mode_t mode, size_t size, struct stat *st)
 	attr_size(st, size);
 }
 
+void attr_touch(struct fs *fs)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	atomic_store_explicit(&fs->changed, (int64_t)now.tv_sec * ATLOCK_SECOND + now.tv_nsec, memory_order_relaxed);
+}
+
+void attr_telling(struct fs *fs, mode_t mode, size_t size, struct stat *st)
+{
+	attr_file(fs, mode, size, st);
+	attr_times(st, atomic_load_explicit(&fs->changed, memory_order_relaxed));
+}
+
 void attr_passing(struct fs *fs, mode_t mode, size_t size, struct stat *st)
 {
 	attr_file(fs, mode, size, st);

@@ -12,6 +12,12 @@ void attr_virtual(struct fs *fs, mode_t mode, struct stat *st);
 /* A file the daemon writes itself, of `size` bytes. */
 void attr_file(struct fs *fs, mode_t mode, size_t size, struct stat *st);
 
+/* One that tells of locks or refusals: its time is that of the last one, so that tar sees whether it changed meanwhile. */
+void attr_telling(struct fs *fs, mode_t mode, size_t size, struct stat *st);
+
+/* attr_telling() shows the time of this call from now on. Any thread. */
+void attr_touch(struct fs *fs);
+
 /* One that is made when it is looked at: its time is now. */
 void attr_passing(struct fs *fs, mode_t mode, size_t size, struct stat *st);
 

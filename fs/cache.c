@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "attr.h"
 #include "tree.h"
 
 #define CACHE_SLOTS 1024
@@ -278,6 +279,7 @@ void cache_change(void *arg, enum atlock_change what, const struct atlock_name *
 	char path[ATLOCK_PATH_MAX];
 	struct stale found = { 0 };
 
+	attr_touch(fs);
 	/* While the manager is opened or closed, nobody asks us anything. */
 	if (what == ATLOCK_CHANGE_DIR || !atomic_load(&cache->running))
 		return;

@@ -78,7 +78,7 @@ int caller_opened(struct call *call, const struct handle *handle)
 			  handle->uid, handle->gid, user->uid, user->gid);
 	opener.uid = handle->uid;
 	opener.gid = handle->gid;
-	why_record(call->fs->whys, &opener, &call->why);
+	why_record(call->fs, &opener, &call->why);
 	return err;
 }
 

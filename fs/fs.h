@@ -47,6 +47,7 @@ struct fs {
 	struct doors *doors;
 	struct endings *endings;
 	struct timespec started; /* what virtual directories show as their time */
+	_Atomic int64_t changed; /* and what lists show: wall time of the last change or refusal */
 	uid_t uid;               /* and as their owner */
 	gid_t gid;
 	uint64_t nonce;         /* tells this mount's flock holders from those of an earlier one */

@@ -48,7 +48,8 @@ struct kind {
 	bool mirror;  /* what is below names locks as if it were the root: queue/, wait/ */
 	bool permits; /* its operations check who may; permit.h does it for all others */
 	bool ends; /* what it names may end or become another's while it is open: each read from the start looks at it */
-	bool passing;  /* made when it is looked at, and as old as that; mode 444 */
+	bool passing;  /* made when it is looked at; mode 444 */
+	bool moment;   /* and as old as that */
 	bool constant; /* one text, for all readers and for ever */
 	off_t most;    /* bytes that no text of it has; 0: PAGES_MOST */
 

@@ -383,12 +383,11 @@ static int jsonl_stat(struct call *call, struct node *node, struct stat *st, str
 
 	if (content == NULL) {
 		err = cursor_count(call, &size);
-		attr_passing(call->fs, 0444, size, st);
+		attr_telling(call->fs, 0444, size, st);
 	} else {
 		caller_act_as_opener(&as_opener, reader, &opener);
 		err = reading_size(&as_opener, content, &size);
-		attr_passing(call->fs, 0444, size, st);
-		st->st_mtim = st->st_ctim = content->made;
+		attr_telling(call->fs, 0444, size, st);
 		pthread_mutex_unlock(&content->mutex);
 	}
 	handle_drop(reader);

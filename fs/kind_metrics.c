@@ -74,6 +74,7 @@ const struct kind kind_metrics = {
 	.type = S_IFREG,
 	.hint = metrics_hint,
 	.passing = true,
+	.moment = true,
 	.stat = metrics_stat,
 	.text = metrics_text,
 };

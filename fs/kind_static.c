@@ -20,7 +20,7 @@ static int static_stat(struct call *call, text_fn *make, double life_s, struct s
 	if (err < 0)
 		return err;
 	free(text);
-	(life_s > 0 ? attr_file : attr_passing)(call->fs, 0444, len, st);
+	(life_s > 0 ? attr_file : attr_telling)(call->fs, 0444, len, st);
 	*life = (struct life){ .entry = life_s, .attr = life_s };
 	return 0;
 }

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "attr.h"
 #include "cache.h"
 #include "complain.h"
 #include "daemon.h"
@@ -55,6 +56,7 @@ static int fs_init(struct fs *fs, int ready_fd)
 {
 	*fs = (struct fs){ .uid = getuid(), .gid = getgid(), .ready_fd = ready_fd };
 	clock_gettime(CLOCK_REALTIME, &fs->started);
+	attr_touch(fs);
 	if (getrandom(&fs->nonce, sizeof(fs->nonce), 0) != sizeof(fs->nonce))
 		return complain("random numbers", strerror(errno));
 	fs->inodes = inodes_new(&kind_root);

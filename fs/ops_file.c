@@ -224,7 +224,7 @@ static void size_text(struct call *call, struct node *node, struct handle *reade
 		content->sized = !middle;
 		st->st_size = (off_t)content->len;
 		st->st_blocks = (blkcnt_t)((content->len + 511) / 512);
-		if (node->kind->passing)
+		if (node->kind->moment)
 			st->st_mtim = st->st_ctim = content->made;
 	}
 	call->why.text[0] = '\0';
@@ -323,7 +323,7 @@ static void tell_opener(struct call *call, const struct handle *handle, int err)
 		return;
 	opener.uid = caller->uid;
 	opener.pid = caller->pid;
-	why_record(call->fs->whys, &opener, &call->why);
+	why_record(call->fs, &opener, &call->why);
 }
 
 void ops_seen(const struct fuse_buf *buf)

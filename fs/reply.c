@@ -48,7 +48,7 @@ void call_fail(struct call *call, int err)
 {
 	refuse_explain(call, err);
 	if (call->why.text[0] != '\0') {
-		why_record(call->fs->whys, call->ctx, &call->why);
+		why_record(call->fs, call->ctx, &call->why);
 		tell_log(call);
 	}
 	fuse_reply_err(call->req, err < 0 ? -err : EIO);

@@ -10,6 +10,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "attr.h"
+
 #define WHY_LINES 1024
 
 struct line {
@@ -119,13 +121,15 @@ static struct line *line_oldest(struct whys *whys)
 	return oldest;
 }
 
-void why_record(struct whys *whys, const struct fuse_ctx *ctx, const struct atlock_why *why)
+void why_record(struct fs *fs, const struct fuse_ctx *ctx, const struct atlock_why *why)
 {
+	struct whys *whys = fs->whys;
 	struct line *line = line_new(ctx, why);
 	struct line *gone;
 
 	if (line == NULL)
 		return;
+	attr_touch(fs);
 	pthread_mutex_lock(&whys->mutex);
 	gone = line_find(whys, line->uid, line->session);
 	if (gone == NULL && whys->count == WHY_LINES)

@@ -10,7 +10,7 @@
 struct whys *whys_new(void);
 void whys_free(struct whys *whys);
 
-void why_record(struct whys *whys, const struct fuse_ctx *ctx, const struct atlock_why *why);
+void why_record(struct fs *fs, const struct fuse_ctx *ctx, const struct atlock_why *why);
 
 /* Whether the last refusal of this very thread said that another holds the same lock, so that `why` would say less. */
 bool why_told_held(struct whys *whys, const struct fuse_ctx *ctx, const struct atlock_why *why);

@@ -14,12 +14,16 @@ int top_take(struct top *top, struct top_model *model)
 {
 	struct top_model *old = top->model;
 	int64_t took;
+	/* A store that fails: what was seen last stays, with the health of now. */
+	bool sick = old != NULL && model->err < 0 && model->health[0] != '\0';
 	int err = 0;
 
+	if (sick)
+		(void)strlcpy(old->health, model->health, sizeof(old->health));
 	/* That it is gone is more than what was said before. */
 	if (top->gone[0] == '\0' && model->err < 0 && top->mode != TOP_ASK)
 		top->said[0] = '\0';
-	(void)strlcpy(top->gone, model->said, sizeof(top->gone));
+	(void)strlcpy(top->gone, sick ? "" : model->said, sizeof(top->gone));
 	/* One that was slow may have met something that is over; two are a habit. */
 	took = top->took != 0 && top->took < model->took ? top->took : model->took;
 	top->took = model->took;

@@ -51,7 +51,8 @@ daemon_wait
 kill "$inside"
 wait "$inside" 2>/dev/null || true
 
-# After a crash.
+# After a crash. The store is run_as's now, and root serves only root's.
+chown -R root "$STORE"
 mount_fs
 crash_daemon
 expect_ok unmount
