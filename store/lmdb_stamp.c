@@ -11,14 +11,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Times are the kernel's: a program that writes to the file cannot keep both. */
+/*
+ * Times are the kernel's: a program that writes to the file cannot keep both. One word, so that none of its numbers is a process to
+ * `kill $(cat owner.pid)`.
+ */
 static bool stamp_make(int data, char out[LMDB_STAMP_MAX])
 {
 	struct stat st;
 
 	if (data < 0 || fstat(data, &st) < 0)
 		return false;
-	(void)snprintf(out, LMDB_STAMP_MAX, "clean %ju %jd %jd.%09ld %jd.%09ld\n", (uintmax_t)st.st_ino,
+	(void)snprintf(out, LMDB_STAMP_MAX, "clean:%ju:%jd:%jd.%09ld:%jd.%09ld\n", (uintmax_t)st.st_ino,
 		       (intmax_t)st.st_size, (intmax_t)st.st_mtim.tv_sec, st.st_mtim.tv_nsec,
 		       (intmax_t)st.st_ctim.tv_sec, st.st_ctim.tv_nsec);
 	return true;
@@ -43,9 +46,9 @@ bool lmdb_stamp_fits(const struct lmdb_dir *dir)
 
 void lmdb_stamp_write(const struct lmdb_dir *dir)
 {
-	char text[LMDB_STAMP_MAX];
-	off_t end = lseek(dir->owner, 0, SEEK_END);
+	char text[LMDB_STAMP_MAX + 1] = "\n";
 
-	if (end > 0 && stamp_make(dir->data, text))
-		(void)!pwrite(dir->owner, text, strlen(text), end);
+	/* The process that the first line named is about to end. */
+	if (stamp_make(dir->data, text + 1) && ftruncate(dir->owner, 0) == 0)
+		(void)!pwrite(dir->owner, text, strlen(text), 0);
 }

@@ -31,7 +31,7 @@ static const struct command commands[] = {
 	  "  -t, --type TYPE      acquired, released, refused, ...; see atlockfs(5)\n"
 	  "  -j, --json           the lines as they are\n"
 	  "\n"
-	  "Both take files that were copied from events/, or - for standard input.\n",
+	  "verify and show take files that were copied from events/, or - for standard input.\n",
 	  cmd_audit },
 	{ "backup", "[--store DIR] [--key-file FILE] TO", "copy a store while it is in use",
 	  "  -S, --store DIR      the directory that atlockfs was given (else that of the mount)\n"

@@ -288,7 +288,7 @@ static void stamp(const struct fixture *f)
 	(void)snprintf(path, sizeof(path), "%s/owner.pid", f->dir);
 	FILE *file = fopen(path, "w");
 	assert_non_null(file);
-	(void)fprintf(file, "1\nclean %ju %jd %jd.%09ld %jd.%09ld\n", (uintmax_t)st.st_ino, (intmax_t)st.st_size,
+	(void)fprintf(file, "\nclean:%ju:%jd:%jd.%09ld:%jd.%09ld\n", (uintmax_t)st.st_ino, (intmax_t)st.st_size,
 		      (intmax_t)st.st_mtim.tv_sec, st.st_mtim.tv_nsec, (intmax_t)st.st_ctim.tv_sec, st.st_ctim.tv_nsec);
 	assert_int_equal(fclose(file), 0);
 }
