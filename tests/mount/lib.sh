@@ -113,6 +113,12 @@ anonymous() {
 	sed -n 's/^RssAnon:[ \t]*\([0-9]*\) kB/\1/p' "/proc/$DAEMON/status"
 }
 
+# Waits until no other script, of whatever build, has said the same, and keeps them waiting until this one ends.
+alone() {
+	exec {ALONE}>>"/tmp/atlockfs-test-$1.lock"
+	flock "$ALONE"
+}
+
 # --- Who asks ---
 
 # Runs a command as another user (atlt1, atlt2) in this session.
