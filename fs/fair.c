@@ -18,7 +18,7 @@ struct kept {
 struct share {
 	uid_t uid;
 	unsigned int under_way;
-	STAILQ_HEAD(, kept) kept;
+	STAILQ_HEAD(, kept) kept[2]; /* those that hold a directory first; see holds_directory() */
 	LIST_ENTRY(share) bucket;
 	TAILQ_ENTRY(share) turn; /* while something is kept */
 	TAILQ_ENTRY(share) idle; /* while nothing is, nor under way */
@@ -39,6 +39,28 @@ struct fair {
 	int64_t other_at;
 };
 
+static void share_init(struct share *share)
+{
+	STAILQ_INIT(&share->kept[0]);
+	STAILQ_INIT(&share->kept[1]);
+}
+
+static bool share_keeps(const struct share *share)
+{
+	return !STAILQ_EMPTY(&share->kept[0]) || !STAILQ_EMPTY(&share->kept[1]);
+}
+
+/* Takes the next that is kept; NULL: none is. */
+static struct kept *share_take(struct share *share)
+{
+	size_t queue = STAILQ_EMPTY(&share->kept[0]);
+	struct kept *kept = STAILQ_FIRST(&share->kept[queue]);
+
+	if (kept != NULL)
+		STAILQ_REMOVE_HEAD(&share->kept[queue], link);
+	return kept;
+}
+
 struct fair *fair_new(void)
 {
 	struct fair *fair = calloc(1, sizeof(*fair));
@@ -47,8 +69,8 @@ struct fair *fair_new(void)
 		return NULL;
 	TAILQ_INIT(&fair->turns);
 	TAILQ_INIT(&fair->idle);
-	STAILQ_INIT(&fair->urgent.kept);
-	STAILQ_INIT(&fair->spare.kept);
+	share_init(&fair->urgent);
+	share_init(&fair->spare);
 	return fair;
 }
 
@@ -62,10 +84,8 @@ static void kept_clear(struct share *share)
 {
 	struct kept *kept;
 
-	while ((kept = STAILQ_FIRST(&share->kept)) != NULL) {
-		STAILQ_REMOVE_HEAD(&share->kept, link);
+	while ((kept = share_take(share)) != NULL)
 		kept_free(kept);
-	}
 }
 
 void fair_free(struct fair *fair)
@@ -103,9 +123,9 @@ static struct share *share_of(struct fair *fair, uid_t uid)
 		if (share == NULL)
 			return &fair->spare;
 		share->uid = uid;
-		STAILQ_INIT(&share->kept);
+		share_init(share);
 		LIST_INSERT_HEAD(bucket, share, bucket);
-	} else if (share->under_way == 0 && STAILQ_EMPTY(&share->kept)) {
+	} else if (share->under_way == 0 && !share_keeps(share)) {
 		TAILQ_REMOVE(&fair->idle, share, idle);
 		fair->idle_count--;
 	}
@@ -152,8 +172,32 @@ static bool is_urgent(uint32_t opcode)
 	}
 }
 
+/*
+ * The kernel has locked the directory of such a request until it is answered, and other users of that wait with it: it must not wait
+ * for its own user's slower ones.
+ */
+static bool holds_directory(uint32_t opcode)
+{
+	switch (opcode) {
+	case FUSE_LOOKUP:
+	case FUSE_CREATE:
+	case FUSE_MKNOD:
+	case FUSE_MKDIR:
+	case FUSE_SYMLINK:
+	case FUSE_LINK:
+	case FUSE_UNLINK:
+	case FUSE_RMDIR:
+	case FUSE_RENAME:
+	case FUSE_RENAME2:
+	case FUSE_READDIR:
+	case FUSE_READDIRPLUS: return true;
+	default: return false;
+	}
+}
+
 static bool share_keep(struct fair *fair, struct share *share, const struct fuse_buf *buf)
 {
+	const struct fuse_in_header *header = buf->mem;
 	struct kept *kept = calloc(1, sizeof(*kept));
 
 	if (kept == NULL)
@@ -165,9 +209,9 @@ static bool share_keep(struct fair *fair, struct share *share, const struct fuse
 		return false;
 	}
 	memcpy(kept->buf.mem, buf->mem, buf->size);
-	if (STAILQ_EMPTY(&share->kept))
+	if (!share_keeps(share))
 		TAILQ_INSERT_TAIL(&fair->turns, share, turn);
-	STAILQ_INSERT_TAIL(&share->kept, kept, link);
+	STAILQ_INSERT_TAIL(&share->kept[!holds_directory(header->opcode)], kept, link);
 	return true;
 }
 
@@ -191,7 +235,7 @@ struct share *fair_enter(struct fair *fair, const struct fuse_buf *buf)
 void fair_leave(struct fair *fair, struct share *share)
 {
 	share->under_way--;
-	if (share->under_way > 0 || !STAILQ_EMPTY(&share->kept) || !share_is_listed(fair, share))
+	if (share->under_way > 0 || share_keeps(share) || !share_is_listed(fair, share))
 		return;
 	TAILQ_INSERT_TAIL(&fair->idle, share, idle);
 	if (fair->idle_count < FAIR_IDLE) {
@@ -228,10 +272,9 @@ struct share *fair_next(struct fair *fair, struct fuse_buf *buf)
 
 	if (share == NULL)
 		return NULL;
-	kept = STAILQ_FIRST(&share->kept);
-	STAILQ_REMOVE_HEAD(&share->kept, link);
+	kept = share_take(share);
 	TAILQ_REMOVE(&fair->turns, share, turn);
-	if (!STAILQ_EMPTY(&share->kept))
+	if (share_keeps(share))
 		TAILQ_INSERT_TAIL(&fair->turns, share, turn);
 	share->under_way++;
 	*buf = kept->buf;

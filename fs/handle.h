@@ -42,7 +42,6 @@ struct content {
 	struct atlock_caller
 		*caller;         /* who opened it for writing: a descriptor keeps its rights when it is passed on */
 	struct listing *listing; /* of a directory */
-	atomic_int failed;       /* how a wait that was parked ended; 0: it did not */
 	pthread_mutex_t mutex;   /* orders reads and writes of this open file, and protects what follows */
 	char *text;              /* what reads serve */
 	size_t len;

@@ -185,27 +185,23 @@ static int wait_for(struct call *call, struct atlock_request req, struct node *n
 		return err;
 	req.name = &name;
 	req.caller = &caller;
-	if (handle->flags & O_NONBLOCK)
+	if ((handle->flags & O_NONBLOCK) != 0 || call->paged)
 		return wait_try(call, &req, node, handle, size, answer);
 	return park_wait(call, &req, node, handle, size, answer);
 }
 
 /*
- * The kernel asks twice for a page that it cannot get, first ahead and then in earnest: how the wait ended is the answer to the
- * second as well. An interrupted one has not ended by itself.
+ * A page is never waited for: the process that touches it may hold a directory in the kernel meanwhile (getdents(2) into a mapping of
+ * this file), and with it all other users of that. The lock is taken if it is free. If not, sendfile(2) fails, after which cat and
+ * copyfile read, and wait; a mapping gives SIGBUS.
  */
 static int wait_page(struct call *call, struct node *node, struct handle *handle, size_t size, off_t off)
 {
-	struct content *content = atomic_load(&handle->content);
-	int failed = content == NULL ? 0 : atomic_exchange(&content->failed, 0);
+	int err = off > 0 ? -EIO
+			  : wait_for(call, (struct atlock_request){ .priority = ATLOCK_NORMAL }, node, handle, size,
+				     answer_page);
 
-	if (failed < 0) {
-		call_told(call);
-		return failed;
-	}
-	return off > 0 ? -EIO
-		       : wait_for(call, (struct atlock_request){ .priority = ATLOCK_NORMAL }, node, handle, size,
-				  answer_page);
+	return err == -EAGAIN ? -EIO : err;
 }
 
 static int wait_read(struct call *call, struct node *node, struct handle *handle, size_t size, off_t off)

@@ -349,6 +349,8 @@ static void op_init(void *userdata, struct fuse_conn_info *conn)
 	conn->max_write = FS_WRITE_MAX;
 	/* A read ahead has no waiting caller and cannot be interrupted: of wait/ it would wait on after its reader was killed. */
 	conn->want &= ~(unsigned int)FUSE_CAP_ASYNC_READ;
+	/* Nor has a direct read by aio or io_uring: its process may be killed, and its place in a queue would stay. */
+	conn->want &= ~(unsigned int)FUSE_CAP_ASYNC_DIO;
 	/* The kernel would hold back RELEASEs beyond a dozen, of all users together. */
 	conn->max_background = UINT16_MAX;
 	notify_send("READY=1");

@@ -168,18 +168,6 @@ static bool park_grant(struct call *call, const struct park *park, fuse_req_t re
 	return true;
 }
 
-/*
- * For who asks again for the same; see kind_wait.c. Not under the content's mutex: the thread that the manager has tell us this may
- * be in the middle of a write to the same file, and hold it.
- */
-static void park_note(struct handle *handle, int err)
-{
-	struct content *content = handle_content(handle);
-
-	if (content != NULL)
-		atomic_store(&content->failed, err);
-}
-
 /* The manager's word. */
 static bool park_done(void *arg, int err, const struct atlock_grant *grant, const struct atlock_why *why)
 {
@@ -198,7 +186,6 @@ static bool park_done(void *arg, int err, const struct atlock_grant *grant, cons
 	if (err == 0) {
 		taken = park_grant(&call, park, req, grant);
 	} else if (req != NULL) {
-		park_note(park->handle, err);
 		if (why != NULL)
 			call.why = *why;
 		call_fail(&call, err);

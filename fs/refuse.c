@@ -63,8 +63,8 @@ void refuse_explain(struct call *call, int err)
 	char path[SHOWN];
 
 	/* Who gave up by himself, or is asked by the kernel to look again, was not refused anything. */
-	if (call->act == ACT_LOOK || call->node == NULL || call->why.text[0] != '\0' || err >= 0 || err == -EINTR ||
-	    err == -ESTALE)
+	if ((call->act == ACT_LOOK && err != -EIO) || call->node == NULL || call->why.text[0] != '\0' || err >= 0 ||
+	    err == -EINTR || err == -ESTALE)
 		return;
 	path_show(call->node, call->name, path);
 	for (size_t i = 0; i < FAULTS; i++)
@@ -79,8 +79,8 @@ void refuse_explain(struct call *call, int err)
 	else if (err == -EPERM || err == -EACCES || err == -EOPNOTSUPP)
 		refuse_act(call, err, path);
 	else
-		call_refuse(call, err, ATLOCK_BACKEND_ERROR, "%s could not be %s: %s", path, done[call->act],
-			    strerror(-err));
+		call_refuse(call, err, ATLOCK_BACKEND_ERROR, "%s could not be %s: %s%s", path, done[call->act],
+			    strerror(-err), err == -EIO ? ": cat health says more" : "");
 }
 
 int refuse_lacking(struct call *call, int err)

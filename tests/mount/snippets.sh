@@ -110,11 +110,11 @@ if [ "$TIME_FACTOR" = 1 ]; then
 		env -u MAKEFLAGS -u MAKELEVEL make -s -C "$sources" BUILD="$ATLOCKFS_BUILD" MNT="$T/mnt" STORE="$T/var" "$target" >"$T/said"
 		[ $target = unmount ] && continue
 		[ -e "$T/mnt/README" ] || fail "not mounted: $(cat "$T/said")"
+		read -r daemon <"$T/var/owner.pid"
 		grep -qx ".*Unmount with: make unmount MNT=$T/mnt" "$T/said" || fail "$(cat "$T/said")"
 		grep -qx "Mount it again with: make mount MNT=$T/mnt STORE=$T/var" "$T/said" || fail "$(cat "$T/said")"
 		[ -x "$(sed -n 's/^ *PATH=\(.*\):$PATH .*/\1/p' "$T/said")/atlock" ] || fail "$(cat "$T/said")"
 	done
-	daemon=$(cat "$T/var/owner.pid")
 	wait_until "is_gone $daemon"
 fi
 

@@ -250,8 +250,7 @@ static int do_mapread(char **a)
 	map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
 	if (map == MAP_FAILED)
 		return -1;
-	fwrite(map, 1, (size_t)st.st_size, stdout);
-	return fflush(stdout);
+	return fwrite(map, 1, (size_t)st.st_size, stdout) == (size_t)st.st_size ? fflush(stdout) : -1;
 }
 
 static int do_sendfile(char **a)

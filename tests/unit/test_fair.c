@@ -63,6 +63,29 @@ static void users_of_one_remainder_have_a_share_each(void **state)
 	fair_free(fair);
 }
 
+/* Others wait for the directory that the kernel has locked for it. */
+static void what_holds_a_directory_is_served_before_the_rest(void **state)
+{
+	struct fair *fair = fair_new();
+	struct share *flood = enter(fair, 1000, FUSE_GETATTR);
+	struct share *other = enter(fair, 1001, FUSE_GETATTR);
+	struct fuse_buf buf;
+	const struct fuse_in_header *header;
+
+	(void)state;
+	assert_null(enter(fair, 1000, FUSE_GETATTR));
+	assert_null(enter(fair, 1000, FUSE_READ));
+	assert_null(enter(fair, 1000, FUSE_CREATE));
+	fair_leave(fair, flood);
+	assert_ptr_equal(fair_next(fair, &buf), flood);
+	header = buf.mem;
+	assert_int_equal(header->opcode, FUSE_CREATE);
+	free(buf.mem);
+	fair_leave(fair, flood);
+	fair_leave(fair, other);
+	fair_free(fair);
+}
+
 /* The kernel does not say whose a RELEASE is. */
 static void closes_are_in_nobodys_way(void **state)
 {
@@ -101,6 +124,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(user_alone_has_all),
 		cmocka_unit_test(users_of_one_remainder_have_a_share_each),
+		cmocka_unit_test(what_holds_a_directory_is_served_before_the_rest),
 		cmocka_unit_test(closes_are_in_nobodys_way),
 		cmocka_unit_test(many_users_come_and_go),
 	};
