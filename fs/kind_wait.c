@@ -1,5 +1,5 @@
 /*
- * wait/<lock>: a file for every lock there could be, none of them listed. Reading it blocks until the lock is the caller's
+ * wait/<lock>: a file for every lock there could be, none of them listed. read(2) of it blocks until the lock is the caller's
  * and then gives the lock's text; writing it blocks in the write, which says how to wait.
  *
  * What the text will be is not known before, and its length neither. A size that is larger makes the kernel ask for the pages
