@@ -1,7 +1,8 @@
 # atlockfs. `make help` lists the targets; everything built goes below $(BUILD).
 #
-# Direction is enforced by include paths: store/ sees itself, core/ sees store/, and fs/ and tools/ see nothing of the
-# project but the exported copy of core/atlock.h. Sources are found by wildcard: a new file needs no line here.
+# Direction is enforced by include paths. store/ sees itself, core/ sees store/, and fs/ and tools/ see nothing of the
+# project but core/atlock.h. Inside a folder, a room (a subfolder) sees itself and the rooms that ROOMS_<folder> lists
+# before it. Sources are found by wildcard: a new file needs no line here, a new room needs a word.
 
 BUILD ?= build
 PREFIX ?= /usr/local
@@ -54,22 +55,36 @@ STD := -std=c17 -D_GNU_SOURCE -pthread
 WARN := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror
 MODE := $(if $(SAN),$(SAN_$(SAN)),$(HARDEN))
 
+# The rooms of each folder, lowest first; "." is the folder itself. tests/rooms checks the symbols against the same lists.
+ROOMS_store := .
+ROOMS_core := .
+ROOMS_fs := .
+ROOMS_tools := .
+
+# $(call until,ROOM,ROOMS): the rooms up to and including ROOM.
+until = $(firstword $(2)) $(if $(filter-out $(1),$(firstword $(2))),$(call until,$(1),$(wordlist 2,$(words $(2)),$(2))))
+folder = $(firstword $(subst /, ,$(1)))
+# The room of a file: "." for core/x.c, "state" for core/state/x.c.
+room = $(or $(patsubst %/,%,$(patsubst $(call folder,$(1))/%,%,$(dir $(1)))),.)
+rooms_seen = $(patsubst %,-I$(call folder,$(1))/%,$(call until,$(call room,$(1)),$(ROOMS_$(call folder,$(1)))))
+every_room = $(foreach f,$(1),$(patsubst %,-I$(f)/%,$(ROOMS_$(f))))
+sources = $(sort $(foreach r,$(ROOMS_$(1)),$(patsubst ./%,%,$(wildcard $(patsubst %/.,%,$(1)/$(r))/*.$(2)))))
+
 # What each folder may include. pkg-config runs when a recipe does, after the packages have been installed.
 system_flags = $(patsubst -I%,-isystem %,$(shell pkg-config --cflags $(1)))
 # The library's objects serve archive and shared library alike; calls among themselves stay as direct as without.
 LIBRARY := -fPIC -fno-semantic-interposition
-FLAGS_store = $(LIBRARY) -Istore $(call system_flags,lmdb libbsd libmd hiredis)
-FLAGS_core = $(LIBRARY) -Icore -Istore $(call system_flags,libbsd libmd jansson libsodium)
+FLAGS_store = $(LIBRARY) $(call system_flags,lmdb libbsd libmd hiredis)
+FLAGS_core = $(LIBRARY) -I$(OUT)/include -Istore $(call system_flags,libbsd libmd jansson libsodium)
 FLAGS_fs = -I$(OUT)/include $(call system_flags,fuse3 libbsd jansson)
 FLAGS_tools = -I$(OUT)/include $(call system_flags,libbsd jansson ncursesw)
-FLAGS_tests = -Icore -Istore -Itools -Itests -Ifs $(call system_flags,lmdb libbsd libmd jansson cmocka fuse3 hiredis libcurl)
+FLAGS_tests = -I$(OUT)/include $(call every_room,core store tools) -Itests $(call every_room,fs) $(call system_flags,lmdb libbsd libmd jansson cmocka fuse3 hiredis libcurl)
 LINK_bench_nullfs := fuse3
 LINK_bench_goals := hiredis libcurl
 
 CORE_PACKAGES := lmdb libbsd libmd jansson hiredis libsodium
 
-folder = $(firstword $(subst /, ,$(1)))
-flags = $(STD) $(WARN) $(CFLAGS) $(MODE) $(CPPFLAGS) $(FLAGS_$(call folder,$(1)))
+flags = $(STD) $(WARN) $(CFLAGS) $(MODE) $(CPPFLAGS) $(rooms_seen) $(FLAGS_$(call folder,$(1)))
 link = $(CC) $(STD) $(CFLAGS) $(MODE) -Wl,-z,relro,-z,now $(LDFLAGS) -o $(1) $(2) \
 	$(shell pkg-config --libs $(CORE_PACKAGES) $(3)) $(LDLIBS)
 
@@ -77,10 +92,10 @@ link = $(CC) $(STD) $(CFLAGS) $(MODE) -Wl,-z,relro,-z,now $(LDFLAGS) -o $(1) $(2
 
 objects = $(patsubst %.c,$(OUT)/obj/%.o,$(1))
 
-STORE_C := $(sort $(wildcard store/*.c))
-CORE := $(sort $(wildcard core/*.c))
-FS := $(if $(wildcard fs/main.c),$(sort $(wildcard fs/*.c)))
-TOOLS := $(if $(wildcard tools/atlock.c),$(sort $(wildcard tools/*.c)))
+STORE_C := $(call sources,store,c)
+CORE := $(call sources,core,c)
+FS := $(call sources,fs,c)
+TOOLS := $(call sources,tools,c)
 UNIT := $(sort $(wildcard tests/unit/test_*.c))
 HELP := $(sort $(wildcard tests/*.c) $(filter-out $(UNIT),$(wildcard tests/unit/*.c)))
 SIM := $(sort $(wildcard tests/sim/*.c))
@@ -96,10 +111,11 @@ BENCH := $(sort $(foreach p,$(BENCH_PROGRAMS),$(BENCH_$(p))))
 MOUNT := $(sort $(wildcard tests/mount/*.c))
 
 SOURCES := $(STORE_C) $(CORE) $(FS) $(TOOLS) $(HELP) $(UNIT) $(SIM) $(CRASH) $(FUZZ) $(BENCH) $(MOUNT)
-HEADERS := $(sort $(wildcard store/*.h core/*.h fs/*.h tools/*.h tests/*.h tests/*/*.h))
+PUBLIC := core/atlock.h $(sort $(wildcard core/atlock/*.h))
+HEADERS := $(sort $(PUBLIC) $(foreach f,store core fs tools,$(call sources,$(f),h)) $(wildcard tests/*.h tests/*/*.h))
 
 LIBS := $(OUT)/libcore.a $(OUT)/libstore.a
-PROGRAMS := $(if $(FS),$(OUT)/atlockfs) $(if $(TOOLS),$(OUT)/atlock)
+PROGRAMS := $(OUT)/atlockfs $(OUT)/atlock
 UNIT_PROGRAMS := $(patsubst tests/unit/%.c,$(OUT)/unit/%,$(UNIT))
 SIM_PROGRAM := $(if $(SIM),$(OUT)/sim)
 CRASH_PROGRAM := $(OUT)/crash
@@ -112,7 +128,7 @@ MANUALS := $(sort $(wildcard docs/*.[1-8]))
 # --- Targets for people ---
 
 .PHONY: all
-all: $(LIBS) $(OUT)/include/atlock.h $(PROGRAMS) ## build the libraries and the programs (default)
+all: $(LIBS) $(PROGRAMS) ## build the libraries and the programs (default)
 
 .PHONY: help
 help: ## list the targets and variables
@@ -156,21 +172,22 @@ deps: ## install the Debian packages that building and checking need
 # --- Building ---
 
 # The folder is a prerequisite so that a source file that went away leaves the archive too.
-$(OUT)/libstore.a: $(call objects,$(STORE_C)) store
-$(OUT)/libcore.a: $(call objects,$(CORE)) core
+$(OUT)/libstore.a: $(call objects,$(STORE_C)) $(ROOMS_store:%=store/%)
+$(OUT)/libcore.a: $(call objects,$(CORE)) $(ROOMS_core:%=core/%)
 $(OUT)/libtest.a: $(call objects,$(HELP)) tests
-$(OUT)/libtools.a: $(call objects,$(filter-out tools/atlock.c,$(TOOLS))) tools
+$(OUT)/libtools.a: $(call objects,$(filter-out %/atlock.c,$(TOOLS))) $(ROOMS_tools:%=tools/%)
 $(OUT)/lib%.a:
 	$(call say,AR,$@)
 	$(Q)mkdir -p $(@D) && rm -f $@ && ar rcs $@ $(filter %.o,$^)
 
-$(OUT)/include/atlock.h: core/atlock.h
-	$(Q)mkdir -p $(@D) && cp $< $@
+# The public header, under the names that other programs include it by.
+$(OUT)/include: core/atlock.h
+	$(Q)mkdir -p $@ && ln -sfn $(abspath core/atlock.h) $@/atlock.h && ln -sfn $(abspath core/atlock) $@/atlock
+	$(Q)touch $@
 
-$(call objects,$(FS) $(TOOLS)): $(OUT)/include/atlock.h
 $(call objects,$(HELP) $(UNIT) $(SIM) $(CRASH) $(FUZZ) $(BENCH) $(MOUNT)): | $(NEED)test
 
-$(OUT)/obj/%.o: %.c Makefile | $(NEED)build
+$(OUT)/obj/%.o: %.c Makefile | $(NEED)build $(OUT)/include
 	$(call say,CC,$<)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(call flags,$<) -MMD -MP -c -o $@ $<
@@ -219,7 +236,7 @@ $(OUT)/mount-%: $(OUT)/obj/tests/mount/%.o
 # --- Installing ---
 
 # One object that shows nothing but the public header's names, so that it can be linked with anything.
-$(OUT)/libatlock.a: $(call objects,$(CORE) $(STORE_C)) core store
+$(OUT)/libatlock.a: $(call objects,$(CORE) $(STORE_C)) $(ROOMS_core:%=core/%) $(ROOMS_store:%=store/%)
 	$(call say,AR,$@)
 	$(Q)ld -r -o $(@:.a=.o) $(filter %.o,$^)
 	$(Q)objcopy --wildcard --keep-global-symbol='atlock_*' $(@:.a=.o)
@@ -228,7 +245,7 @@ $(OUT)/libatlock.a: $(call objects,$(CORE) $(STORE_C)) core store
 # The number in the name grows when a program that was linked with the one before would not run.
 SONAME := libatlock.so.0
 SHARED := -shared -Wl,-soname=$(SONAME) -Wl,--version-script=tools/atlock.map -Wl,-z,defs -Wl,--as-needed
-$(OUT)/$(SONAME): $(call objects,$(CORE) $(STORE_C)) tools/atlock.map core store
+$(OUT)/$(SONAME): $(call objects,$(CORE) $(STORE_C)) tools/atlock.map $(ROOMS_core:%=core/%) $(ROOMS_store:%=store/%)
 	$(call say,LD,$@)
 	$(Q)$(call link,$@,$(filter %.o,$^) $(SHARED))
 
@@ -247,7 +264,7 @@ shell_of = $(firstword $(subst /, ,$(subst -, ,$(1))))
 # Each is its source, where it goes below $(PREFIX), and its mode.
 INSTALLED = $(foreach p,$(PROGRAMS),$(p):bin/$(notdir $(p)):755) \
 	$(foreach m,$(MANUALS),$(m):share/man/man$(subst .,,$(suffix $(m)))/$(notdir $(m)):644) \
-	core/atlock.h:include/atlock.h:644 $(OUT)/libatlock.a:$(LIB)/libatlock.a:644 \
+	$(foreach h,$(PUBLIC),$(h):include/$(h:core/%=%):644) $(OUT)/libatlock.a:$(LIB)/libatlock.a:644 \
 	$(OUT)/$(SONAME):$(LIB)/$(SONAME):644 \
 	$(OUT)/filled/atlock.pc:$(LIB)/pkgconfig/atlock.pc:644 \
 	$(OUT)/filled/atlockfs.service:lib/systemd/system/atlockfs.service:644 \
@@ -326,7 +343,7 @@ ALONE_thread := $(if $(SAN),,$(patsubst %,tests/unit/test_%.c,bolt foreign lmdb_
 # The commands of one flavour of the tests: its output directory, the simulation's steps.
 unit_commands = $(foreach t,$(filter-out $(ALONE_$(notdir $(1))),$(UNIT)),'$(strip $(call runner,$(1)) $(patsubst tests/unit/%.c,$(1)/unit/%,$(t)))')
 sim_command = $(if $(SIM),'$(strip $(call runner,$(1)) $(1)/sim $(SEED) $(2))')
-mount_command = $(if $(FS),'$(strip $(call runner,$(1)) env ATLOCKFS_BUILD=$(1) $(MOUNT_ENV_$(notdir $(1))) tests/mount/run)')
+mount_command = '$(strip $(call runner,$(1)) env ATLOCKFS_BUILD=$(1) $(MOUNT_ENV_$(notdir $(1))) tests/mount/run)'
 crash_command = '$(strip $(call runner,$(1)) $(1)/crash $(SEED))'
 # The seeds, and changed copies of each.
 fuzz_commands = $(foreach t,$(FUZZ_TARGETS),'$(1)/fuzz_$(t) $(SEED) $(if $(filter bolt,$(t)),20,2000) tests/fuzz/seeds/$(t)')
@@ -351,6 +368,15 @@ check: programs $(if $(SAN),,lint) $(SAN_TESTS:%=programs-%) ## lint, unit tests
 		$(if $(filter address,$(SAN) $(SAN_TESTS)),$(call fuzz_commands,$(BUILD)/address)) \
 		$(bench_commands) $(call crash_command,$(OUT)) $(call unit_commands,$(OUT)) $(call sim_command,$(OUT),$(or $(SIM_STEPS_$(SAN)),$(STEPS))) \
 		$(foreach s,$(SAN_TESTS),$(call unit_commands,$(OUT)/$(s)) $(call sim_command,$(OUT)/$(s),$(SIM_STEPS_$(s))))
+
+# $(call listed,FOLDER): FOLDER=ROOM,ROOM
+empty :=
+comma := ,
+listed = $(1)=$(subst $(empty) $(empty),$(comma),$(strip $(ROOMS_$(1))))
+
+.PHONY: rooms
+rooms: all ## who calls whom: rooms that call upward, and knots of files
+	@tests/rooms $(OUT)/obj $(foreach f,store core fs tools,$(call listed,$(f)))
 
 .PHONY: check-unit
 check-unit: $(UNIT_PROGRAMS) ## the unit tests alone
@@ -451,11 +477,11 @@ $(OUT)/lint/%.c: %.c $(OUT)/obj/%.o .clang-tidy | $(NEED)lint
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CLANG_TIDY) --quiet $< -- $(filter-out -fsanitize% -fno-sanitize%,$(call flags,$<)) >$@ 2>&1 || \
 		{ grep -v 'warnings generated' $@; rm $@; exit 1; }
-	$(Q)$(CPPCHECK) $(CPPCHECK_FLAGS) $(filter -I%,$(FLAGS_$(call folder,$<))) $<
+	$(Q)$(CPPCHECK) $(CPPCHECK_FLAGS) $(filter -I%,$(call flags,$<)) $<
 	$(Q)touch $@
 
 # A header must bring what it needs.
-$(OUT)/lint/%.h: %.h $(HEADERS) $(OUT)/include/atlock.h | $(NEED)test
+$(OUT)/lint/%.h: %.h $(HEADERS) | $(NEED)test $(OUT)/include
 	$(call say,HEADER,$<)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(call flags,$<) -fsyntax-only -x c $<
