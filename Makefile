@@ -57,7 +57,7 @@ MODE := $(if $(SAN),$(SAN_$(SAN)),$(HARDEN))
 
 # The rooms of each folder, lowest first; "." is the folder itself. tests/rooms checks the symbols against the same lists.
 ROOMS_store := .
-ROOMS_core := .
+ROOMS_core := record .
 ROOMS_fs := .
 ROOMS_tools := .
 
