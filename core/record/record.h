@@ -9,8 +9,8 @@
  * Decoding never trusts a byte: whatever does not fit is -EBADMSG, and a version from the future -EPROTONOSUPPORT.
  * Strings of a decoded record point into the value.
  */
-#ifndef STORE_RECORD_H
-#define STORE_RECORD_H
+#ifndef RECORD_RECORD_H
+#define RECORD_RECORD_H
 
 #include "store.h"
 
