@@ -16,7 +16,6 @@
 
 struct line {
 	TAILQ_ENTRY(line) link;
-	uid_t uid;
 	pid_t session; /* 0: unknown */
 	pid_t thread;
 	time_t when; /* monotonic */
@@ -25,10 +24,20 @@ struct line {
 
 TAILQ_HEAD(lines, line);
 
+/* The lines of one uid; there is none without lines. */
+struct user {
+	TAILQ_ENTRY(user) link;
+	uid_t uid;
+	struct lines lines; /* newest first */
+	size_t count;
+};
+
+TAILQ_HEAD(users, user);
+
 struct whys {
 	pthread_mutex_t mutex;
-	struct lines lines; /* mutex; newest first */
-	size_t count;       /* mutex */
+	struct users users; /* mutex; the one refused last first */
+	size_t count;       /* mutex; of all lines */
 };
 
 struct whys *whys_new(void)
@@ -38,32 +47,30 @@ struct whys *whys_new(void)
 	if (whys == NULL)
 		return NULL;
 	pthread_mutex_init(&whys->mutex, NULL);
-	TAILQ_INIT(&whys->lines);
+	TAILQ_INIT(&whys->users);
 	return whys;
 }
 
-static void line_remove(struct whys *whys, struct line *line)
+static void line_remove(struct whys *whys, struct user *user, struct line *line)
 {
-	TAILQ_REMOVE(&whys->lines, line, link);
+	TAILQ_REMOVE(&user->lines, line, link);
+	free(line);
+	user->count--;
 	whys->count--;
-}
-
-static void line_add(struct whys *whys, struct line *line)
-{
-	TAILQ_INSERT_HEAD(&whys->lines, line, link);
-	whys->count++;
+	if (user->count > 0)
+		return;
+	TAILQ_REMOVE(&whys->users, user, link);
+	free(user);
 }
 
 void whys_free(struct whys *whys)
 {
-	struct line *next;
+	struct user *user;
 
 	if (whys == NULL)
 		return;
-	for (struct line *line = TAILQ_FIRST(&whys->lines); line != NULL; line = next) {
-		next = TAILQ_NEXT(line, link);
-		free(line);
-	}
+	while ((user = TAILQ_FIRST(&whys->users)) != NULL)
+		line_remove(whys, user, TAILQ_FIRST(&user->lines));
 	pthread_mutex_destroy(&whys->mutex);
 	free(whys);
 }
@@ -84,13 +91,43 @@ static pid_t session_of(const struct fuse_ctx *ctx)
 	return session > 0 ? session : 0;
 }
 
-/* The newest line of a session, or of anybody with this uid if `session` is -1. */
-static struct line *line_find(struct whys *whys, uid_t uid, pid_t session)
+static struct user *user_find(struct whys *whys, uid_t uid)
+{
+	struct user *user;
+
+	TAILQ_FOREACH(user, &whys->users, link)
+		if (user->uid == uid)
+			return user;
+	return NULL;
+}
+
+/* Moves the user to the front, and makes it if need be; NULL without memory. */
+static struct user *user_refused(struct whys *whys, uid_t uid)
+{
+	struct user *user = user_find(whys, uid);
+
+	if (user != NULL) {
+		TAILQ_REMOVE(&whys->users, user, link);
+	} else {
+		user = calloc(1, sizeof(*user));
+		if (user == NULL)
+			return NULL;
+		user->uid = uid;
+		TAILQ_INIT(&user->lines);
+	}
+	TAILQ_INSERT_HEAD(&whys->users, user, link);
+	return user;
+}
+
+/* The newest line of a session of the user, who may be NULL; or of any of them if `session` is -1. */
+static struct line *line_find(const struct user *user, pid_t session)
 {
 	struct line *line;
 
-	TAILQ_FOREACH(line, &whys->lines, link)
-		if (line->uid == uid && (session == -1 || line->session == session))
+	if (user == NULL)
+		return NULL;
+	TAILQ_FOREACH(line, &user->lines, link)
+		if (session == -1 || line->session == session)
 			return line;
 	return NULL;
 }
@@ -101,7 +138,6 @@ static struct line *line_new(const struct fuse_ctx *ctx, const struct atlock_why
 
 	if (line != NULL)
 		*line = (struct line){
-			.uid = ctx->uid,
 			.session = session_of(ctx),
 			.thread = ctx->pid,
 			.when = now(),
@@ -110,35 +146,60 @@ static struct line *line_new(const struct fuse_ctx *ctx, const struct atlock_why
 	return line;
 }
 
-/* Not by TAILQ_LAST(), which reads the head as another type than it is, and compilers may take that for a promise. */
-static struct line *line_oldest(struct whys *whys)
+/*
+ * Makes room for one line at the cost of the user with the most: one who has few keeps them, whatever others do. Not by
+ * TAILQ_LAST(), which reads the head as another type than it is, and compilers may take that for a promise.
+ */
+static void line_drop_one(struct whys *whys)
 {
+	struct user *most = NULL;
 	struct line *oldest = NULL;
+	struct user *user;
 	struct line *line;
 
-	TAILQ_FOREACH(line, &whys->lines, link)
+	TAILQ_FOREACH(user, &whys->users, link)
+		if (most == NULL || user->count >= most->count)
+			most = user;
+	if (most == NULL)
+		return;
+	TAILQ_FOREACH(line, &most->lines, link)
 		oldest = line;
-	return oldest;
+	line_remove(whys, most, oldest);
+}
+
+/* With the mutex held: the line replaces that of the same session. False without memory. */
+static bool line_add(struct whys *whys, uid_t uid, struct line *line)
+{
+	struct user *user = user_find(whys, uid);
+	struct line *gone = line_find(user, line->session);
+
+	if (gone != NULL)
+		line_remove(whys, user, gone);
+	else if (whys->count == WHY_LINES)
+		line_drop_one(whys);
+	user = user_refused(whys, uid);
+	if (user == NULL)
+		return false;
+	TAILQ_INSERT_HEAD(&user->lines, line, link);
+	user->count++;
+	whys->count++;
+	return true;
 }
 
 void why_record(struct fs *fs, const struct fuse_ctx *ctx, const struct atlock_why *why)
 {
 	struct whys *whys = fs->whys;
 	struct line *line = line_new(ctx, why);
-	struct line *gone;
+	bool added;
 
 	if (line == NULL)
 		return;
 	attr_touch(fs);
 	pthread_mutex_lock(&whys->mutex);
-	gone = line_find(whys, line->uid, line->session);
-	if (gone == NULL && whys->count == WHY_LINES)
-		gone = line_oldest(whys);
-	if (gone != NULL)
-		line_remove(whys, gone);
-	line_add(whys, line);
+	added = line_add(whys, ctx->uid, line);
 	pthread_mutex_unlock(&whys->mutex);
-	free(gone);
+	if (!added)
+		free(line);
 }
 
 static bool same_subject(const struct atlock_why *a, const struct atlock_why *b)
@@ -153,7 +214,7 @@ bool why_told_held(struct whys *whys, const struct fuse_ctx *ctx, const struct a
 	bool told;
 
 	pthread_mutex_lock(&whys->mutex);
-	line = line_find(whys, ctx->uid, session_of(ctx));
+	line = line_find(user_find(whys, ctx->uid), session_of(ctx));
 	told = line != NULL && line->thread == ctx->pid && line->why.code == ATLOCK_LOCK_EXISTS &&
 	       same_subject(&line->why, why);
 	pthread_mutex_unlock(&whys->mutex);
@@ -168,10 +229,11 @@ static const char why_none[] =
 /* With the mutex held. */
 static const struct line *line_of(struct whys *whys, const struct fuse_ctx *ctx)
 {
+	const struct user *user = user_find(whys, ctx->uid);
 	pid_t session = session_of(ctx);
-	const struct line *line = session == 0 ? NULL : line_find(whys, ctx->uid, session);
+	const struct line *line = session == 0 ? NULL : line_find(user, session);
 
-	return line != NULL ? line : line_find(whys, ctx->uid, -1);
+	return line != NULL ? line : line_find(user, -1);
 }
 
 char *why_text(struct whys *whys, const struct fuse_ctx *ctx, size_t *len)

@@ -1,6 +1,7 @@
 /*
  * Why a caller's last call was refused: one line a session, for the file `why`. A caller whose session is not known, or
- * was not refused anything yet, gets the last refusal of its uid. The table is bounded: the oldest line goes first.
+ * was not refused anything yet, gets the last refusal of its uid. The table is bounded: when it is full, the user with
+ * the most lines loses the oldest of them.
  */
 #ifndef WHY_H
 #define WHY_H
