@@ -9,8 +9,15 @@
 
 #include <atlock.h>
 
-#include "command.h"
+#include "atlantis_commands.h"
+#include "audit_command.h"
+#include "bench_command.h"
 #include "help.h"
+#include "hold_commands.h"
+#include "look_commands.h"
+#include "shell_commands.h"
+#include "store_commands.h"
+#include "top_command.h"
 
 #define FOREIGN_OPTIONS                                                                               \
 	"  --older               of a Bolt file whose newest state is damaged, take the one before\n" \
@@ -197,22 +204,8 @@ static const struct command commands[] = {
 	  "  -t, --ttl TIME       the lease\n"
 	  "  -f, --free           only wait until nobody has it, and do not take it\n",
 	  cmd_wait },
+	{ .name = NULL },
 };
-
-#define COMMANDS (sizeof(commands) / sizeof(commands[0]))
-
-const struct command *command_at(size_t i)
-{
-	return i < COMMANDS ? &commands[i] : NULL;
-}
-
-const struct command *command_find(const char *name)
-{
-	for (size_t i = 0; i < COMMANDS; i++)
-		if (strcmp(commands[i].name, name) == 0)
-			return &commands[i];
-	return NULL;
-}
 
 /* What was printed may still fail to arrive: a full disk must not look like success. */
 static int finish(const struct tool *tool, int code)
@@ -230,7 +223,7 @@ int main(int argc, char **argv)
 		{ "version", no_argument, NULL, 'V' },
 		{ NULL, 0, NULL, 0 },
 	};
-	struct tool tool = { .command = NULL, .argv = argv };
+	struct tool tool = { .commands = commands, .argv = argv };
 	int code;
 	int c;
 
@@ -246,12 +239,12 @@ int main(int argc, char **argv)
 			return finish(&tool, code);
 	}
 	if (optind == argc) {
-		help_short(stderr);
+		help_short(stderr, commands);
 		return EXIT_USAGE;
 	}
-	tool.command = command_find(argv[optind]);
+	tool.command = command_find(commands, argv[optind]);
 	if (tool.command == NULL)
-		return help_unknown(argv[optind]);
+		return help_unknown(commands, argv[optind]);
 	argc -= optind;
 	argv += optind;
 	tool.argv = argv;

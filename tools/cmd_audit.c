@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "audit.h"
+#include "audit_command.h"
 
 static const struct {
 	const char *name;

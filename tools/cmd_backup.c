@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "source.h"
+#include "store_commands.h"
 #include "term.h"
 
 struct named {

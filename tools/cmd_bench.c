@@ -10,6 +10,7 @@
 
 #include "ask.h"
 #include "bench.h"
+#include "bench_command.h"
 #include "term.h"
 
 #define JOBS 8

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "choice.h"
-#include "command.h"
+#include "shell_commands.h"
 
 /* --- bash --- */
 
@@ -20,19 +20,15 @@ static void bash_options(const char *text)
 		printf(" --%s", choice.name);
 }
 
-static void bash_commands(void)
+static void bash_commands(const struct command *commands)
 {
-	const struct command *command;
-
-	for (size_t i = 0; (command = command_at(i)) != NULL; i++)
-		printf("%s%s", i == 0 ? "" : " ", command->name);
+	for (size_t i = 0; commands[i].name != NULL; i++)
+		printf("%s%s", i == 0 ? "" : " ", commands[i].name);
 }
 
 /* compgen -W expands what it is given: names of locks, which others choose, must not come near it. */
-static void print_bash(void)
+static void print_bash(const struct command *commands)
 {
-	const struct command *command;
-
 	puts("# bash completion for atlock(1)\n"
 	     "_atlock()\n"
 	     "{\n"
@@ -52,16 +48,16 @@ static void print_bash(void)
 	     "\tesac\n"
 	     "\t[ -n \"$words\" ] || case $command:$cur in");
 	printf("\t:*) words='");
-	bash_commands();
+	bash_commands(commands);
 	puts(" --help --mount --version' ;;");
-	for (size_t i = 0; (command = command_at(i)) != NULL; i++) {
+	for (const struct command *command = commands; command->name != NULL; command++) {
 		printf("\t%s:-*) words='", command->name);
 		bash_options(command->more);
 		bash_options(choice_common);
 		puts("' ;;");
 	}
 	printf("\thelp:*) words='");
-	bash_commands();
+	bash_commands(commands);
 	puts("' ;;\n"
 	     "\tbench:*) words='cycle read handover' ;;\n"
 	     "\tforce-unlock:* | queue:* | renew:* | show:* | transfer:* | unlock:* | wait:*)\n"
@@ -102,16 +98,14 @@ static void zsh_options(const char *text)
 	}
 }
 
-static void print_zsh(void)
+static void print_zsh(const struct command *commands)
 {
-	const struct command *command;
-
 	puts("#compdef atlock\n"
 	     "_atlock() {\n"
 	     "\tlocal -a commands held\n"
 	     "\tlocal command\n"
 	     "\tcommands=(");
-	for (size_t i = 0; (command = command_at(i)) != NULL; i++) {
+	for (const struct command *command = commands; command->name != NULL; command++) {
 		printf("\t\t'%s:", command->name);
 		quoted(command->help, ":\\");
 		puts("'");
@@ -123,7 +117,7 @@ static void print_zsh(void)
 	     "\tfi\n"
 	     "\tcommand=$words[2]\n"
 	     "\tcase $command in");
-	for (size_t i = 0; (command = command_at(i)) != NULL; i++) {
+	for (const struct command *command = commands; command->name != NULL; command++) {
 		printf("\t%s) _arguments", command->name);
 		zsh_options(command->more);
 		zsh_options(choice_common);
@@ -157,12 +151,10 @@ static void fish_options(const char *name, const char *text)
 	}
 }
 
-static void print_fish(void)
+static void print_fish(const struct command *commands)
 {
-	const struct command *command;
-
 	puts("# fish completion for atlock(1)");
-	for (size_t i = 0; (command = command_at(i)) != NULL; i++) {
+	for (const struct command *command = commands; command->name != NULL; command++) {
 		printf("complete -c atlock -n __fish_use_subcommand -f -a %s -d '", command->name);
 		for (const char *p = command->help; *p != '\0'; p++)
 			printf(*p == '\'' || *p == '\\' ? "\\%c" : "%c", *p);
@@ -177,7 +169,7 @@ static void print_fish(void)
 
 static const struct {
 	const char *name;
-	void (*print)(void);
+	void (*print)(const struct command *commands);
 } shells[] = {
 	{ "bash", print_bash },
 	{ "zsh", print_zsh },
@@ -193,7 +185,7 @@ int cmd_completion(struct tool *tool, int argc, char **argv)
 		return code;
 	for (size_t i = 0; i < sizeof(shells) / sizeof(shells[0]); i++)
 		if (strcmp(shells[i].name, argv[optind]) == 0) {
-			shells[i].print();
+			shells[i].print(tool->commands);
 			return EXIT_DONE;
 		}
 	return tool_usage(tool, "%s", question);

@@ -14,6 +14,7 @@
 
 #include <atlock.h>
 
+#include "look_commands.h"
 #include "mount.h"
 #include "term.h"
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "atlantis_commands.h"
 #include "snapshot.h"
 #include "term.h"
 

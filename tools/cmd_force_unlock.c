@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <string.h>
 
+#include "hold_commands.h"
 #include "lockpath.h"
 #include "term.h"
 

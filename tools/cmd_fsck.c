@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "source.h"
+#include "store_commands.h"
 #include "term.h"
 
 /* How many problems there are, or a negative errno. Tells of each unless they are about to be set right. */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "graph.h"
+#include "look_commands.h"
 #include "source.h"
 #include "term.h"
 

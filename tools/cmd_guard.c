@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "hold_commands.h"
 #include "job.h"
 #include "mount.h"
 #include "probe.h"

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "atlantis_commands.h"
 #include "lockpath.h"
 #include "snapshot.h"
 #include "term.h"

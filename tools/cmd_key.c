@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "atlock.h"
-#include "command.h"
+#include "store_commands.h"
 
 typedef int key_fn(const char *path, char id[ATLOCK_KEY_ID_MAX], struct atlock_why *why);
 

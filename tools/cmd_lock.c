@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "ask.h"
+#include "hold_commands.h"
 #include "take.h"
 
 #define REASON_MAX 700 /* bytes */

@@ -6,6 +6,7 @@
 #include "age.h"
 #include "filter.h"
 #include "grid.h"
+#include "look_commands.h"
 
 struct ls {
 	struct tool *tool;

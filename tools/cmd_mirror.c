@@ -16,6 +16,7 @@
 #include <sys/select.h>
 #include <time.h>
 
+#include "atlantis_commands.h"
 #include "snapshot.h"
 
 #define BACKOFF_FIRST ATLOCK_SECOND

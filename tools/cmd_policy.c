@@ -9,6 +9,7 @@
 
 #include <atlock.h>
 
+#include "look_commands.h"
 #include "mount.h"
 #include "term.h"
 

@@ -4,6 +4,7 @@
 
 #include "grid.h"
 #include "lockpath.h"
+#include "look_commands.h"
 #include "source.h"
 
 struct queue {

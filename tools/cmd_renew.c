@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include "ask.h"
+#include "hold_commands.h"
 #include "lockpath.h"
 
 struct renew {

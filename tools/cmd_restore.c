@@ -4,6 +4,7 @@
 #include <inttypes.h>
 
 #include "source.h"
+#include "store_commands.h"
 #include "term.h"
 
 static int problems_fail(const struct tool *tool, const char *where, int64_t problems)

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "ask.h"
+#include "hold_commands.h"
 #include "job.h"
 #include "leash.h"
 #include "take.h"

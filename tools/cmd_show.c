@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "lockpath.h"
+#include "look_commands.h"
 #include "source.h"
 #include "term.h"
 

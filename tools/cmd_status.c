@@ -3,6 +3,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "look_commands.h"
 #include "mount.h"
 #include "term.h"
 

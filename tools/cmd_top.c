@@ -12,6 +12,7 @@
 
 #include "top.h"
 #include "top_batch.h"
+#include "top_command.h"
 #include "top_keys.h"
 #include "top_reader.h"
 #include "top_screen.h"

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "hold_commands.h"
 #include "lockpath.h"
 
 struct transfer {

@@ -2,6 +2,7 @@
 #include <getopt.h>
 #include <limits.h>
 
+#include "hold_commands.h"
 #include "lockpath.h"
 
 static int unlock_one(void *arg, const char *path)

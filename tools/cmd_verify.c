@@ -2,6 +2,7 @@
 #include <getopt.h>
 #include <inttypes.h>
 
+#include "atlantis_commands.h"
 #include "snapshot.h"
 #include "term.h"
 

@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "ask.h"
+#include "hold_commands.h"
 #include "take.h"
 #include "term.h"
 

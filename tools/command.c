@@ -16,6 +16,14 @@
 #include "nearest.h"
 #include "term.h"
 
+const struct command *command_find(const struct command *commands, const char *name)
+{
+	for (; commands->name != NULL; commands++)
+		if (strcmp(commands->name, name) == 0)
+			return commands;
+	return NULL;
+}
+
 static void complain(const struct tool *tool, const char *format, va_list list)
 {
 	fprintf(stderr, "atlock%s%s: ", tool->command == NULL ? "" : " ",
@@ -130,7 +138,7 @@ int tool_option(struct tool *tool, int option)
 	case 'm': tool->mount = optarg; return -1;
 	case 'h':
 		if (tool->command == NULL)
-			help_short(stdout);
+			help_short(stdout, tool->commands);
 		else
 			help_one(stdout, tool->command);
 		return EXIT_DONE;

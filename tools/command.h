@@ -1,9 +1,9 @@
 /*
  * What the commands of atlock(1) share: the table they stand in, how they end, how they say what is wrong.
  *
- * A command is one file, cmd_<name>.c, with one function; a row in atlock.c makes it known. The function gets the words
- * from its own name on, reads its options with getopt_long(3), and returns one of the exit codes. Results go to standard
- * output, everything else to standard error.
+ * A command is one file, cmd_<name>.c, with one function; the header of its room declares it, and a row in atlock.c makes it
+ * known. The function gets the words from its own name on, reads its options with getopt_long(3), and returns one of the
+ * exit codes. Results go to standard output, everything else to standard error.
  */
 #ifndef TOOLS_COMMAND_H
 #define TOOLS_COMMAND_H
@@ -38,43 +38,14 @@ struct command {
 
 /* One run of the program. */
 struct tool {
-	const struct command *command;
-	const char *mount; /* -m, or NULL */
-	char **argv;       /* the words that getopt_long(3) reads now */
+	const struct command *commands; /* all there are, by name; one without a name follows the last */
+	const struct command *command;  /* the one that runs, or NULL */
+	const char *mount;              /* -m, or NULL */
+	char **argv;                    /* the words that getopt_long(3) reads now */
 };
 
-command_fn cmd_audit;
-command_fn cmd_backup;
-command_fn cmd_bench;
-command_fn cmd_completion;
-command_fn cmd_doctor;
-command_fn cmd_export;
-command_fn cmd_force_unlock;
-command_fn cmd_fsck;
-command_fn cmd_graph;
-command_fn cmd_guard;
-command_fn cmd_help;
-command_fn cmd_import;
-command_fn cmd_key;
-command_fn cmd_lock;
-command_fn cmd_ls;
-command_fn cmd_mirror;
-command_fn cmd_policy;
-command_fn cmd_queue;
-command_fn cmd_renew;
-command_fn cmd_restore;
-command_fn cmd_run;
-command_fn cmd_show;
-command_fn cmd_status;
-command_fn cmd_top;
-command_fn cmd_transfer;
-command_fn cmd_unlock;
-command_fn cmd_verify;
-command_fn cmd_wait;
-
-/* The i-th command, or NULL after the last; and the one of that name, or NULL. */
-const struct command *command_at(size_t i);
-const struct command *command_find(const char *name);
+/* The command of that name, or NULL. */
+const struct command *command_find(const struct command *commands, const char *name);
 
 /* "atlock import: <text>" on standard error; returns `code`. */
 int tool_fail(const struct tool *tool, int code, const char *format, ...) __attribute__((format(printf, 3, 4)));

@@ -1,7 +1,6 @@
 #include "help.h"
 
 #include <ctype.h>
-#include <getopt.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -145,10 +144,8 @@ static void group_begin(struct page *page, const char *title)
 	page->column = page->hang = strlen(line);
 }
 
-static void groups_put(struct page *page)
+static void groups_put(struct page *page, const struct command *commands)
 {
-	const struct command *command;
-
 	for (size_t i = 0; i < GROUPS; i++) {
 		group_begin(page, groups[i].title);
 		for (const char *at = groups[i].names; *at != '\0'; at += strspn(at, " ")) {
@@ -156,13 +153,13 @@ static void groups_put(struct page *page)
 			char name[32];
 
 			(void)snprintf(name, sizeof(name), "%.*s", (int)len, at);
-			if (command_find(name) != NULL)
+			if (command_find(commands, name) != NULL)
 				word_put(page, name, len);
 			at += len;
 		}
 		line_end(page);
 	}
-	for (size_t i = 0; (command = command_at(i)) != NULL; i++) {
+	for (const struct command *command = commands; command->name != NULL; command++) {
 		if (is_grouped(command->name))
 			continue;
 		if (page->column == 0)
@@ -177,12 +174,12 @@ static const char usage[] = "usage: atlock [-m DIR] COMMAND [ARGUMENT...]\n"
 			    "Works on a mounted atlockfs, a file system whose files are locks.\n"
 			    "\n";
 
-void help_short(FILE *out)
+void help_short(FILE *out, const struct command *commands)
 {
 	struct page page = { .out = out };
 
 	fputs(usage, out);
-	groups_put(&page);
+	groups_put(&page, commands);
 	fputs("\n"
 	      "  atlock help COMMAND   how to use it, as does atlock COMMAND --help\n"
 	      "  atlock help --all     every command, with a line about it\n"
@@ -197,13 +194,12 @@ void help_short(FILE *out)
 	      out);
 }
 
-static void help_all(FILE *out)
+void help_all(FILE *out, const struct command *commands)
 {
-	const struct command *command;
 	struct page page = { .out = out };
 
 	fputs(usage, out);
-	for (size_t i = 0; (command = command_at(i)) != NULL; i++) {
+	for (const struct command *command = commands; command->name != NULL; command++) {
 		char line[256];
 
 		(void)snprintf(line, sizeof(line), "  %-13s  %s\n", command->name, command->help);
@@ -224,45 +220,13 @@ void help_one(FILE *out, const struct command *command)
 	text_put(&page, command->more);
 }
 
-int cmd_help(struct tool *tool, int argc, char **argv)
+int help_unknown(const struct command *commands, const char *name)
 {
-	static const struct option longs[] = {
-		TOOL_LONG,
-		{ "all", no_argument, NULL, 'a' },
-		{ NULL, 0, NULL, 0 },
-	};
-	const struct command *command;
-	bool all = false;
-	int code;
-	int c;
-
-	while ((c = getopt_long(argc, argv, TOOL_ANYWHERE "a", longs, NULL)) != -1) {
-		all = all || c == 'a';
-		code = c == 'a' ? -1 : tool_option(tool, c);
-		if (code >= 0)
-			return code;
-	}
-	if (argc - optind > 1 || (all && optind < argc))
-		return tool_usage(tool, "one command at a time");
-	if (all || optind == argc) {
-		(all ? help_all : help_short)(stdout);
-		return EXIT_DONE;
-	}
-	command = command_find(argv[optind]);
-	if (command == NULL)
-		return help_unknown(argv[optind]);
-	help_one(stdout, command);
-	return EXIT_DONE;
-}
-
-int help_unknown(const char *name)
-{
-	const struct command *command;
 	struct nearest nearest;
 
 	nearest_begin(&nearest, name);
-	for (size_t i = 0; (command = command_at(i)) != NULL; i++)
-		nearest_try(&nearest, command->name);
+	for (; commands->name != NULL; commands++)
+		nearest_try(&nearest, commands->name);
 	fprintf(stderr, "atlock: there is no command \"%s\"", term_text(name));
 	if (nearest.found[0] != '\0')
 		fprintf(stderr, ": did you mean \"%s\"?\n", nearest.found);

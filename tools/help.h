@@ -7,12 +7,15 @@
 #include "command.h"
 
 /* Of the program: what there is, in groups. */
-void help_short(FILE *out);
+void help_short(FILE *out, const struct command *commands);
+
+/* Of the program: every command, with a line about it. */
+void help_all(FILE *out, const struct command *commands);
 
 /* Of one command. */
 void help_one(FILE *out, const struct command *command);
 
 /* There is no such command: says which may have been meant, and returns EXIT_USAGE. */
-int help_unknown(const char *name);
+int help_unknown(const struct command *commands, const char *name);
 
 #endif

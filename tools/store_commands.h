@@ -1,0 +1,15 @@
+/*
+ * The commands about a store as files: copies, checks, keys. This room, store/, opens stores without a mount, through the
+ * library's public functions. It calls cli/ and client/.
+ */
+#ifndef TOOLS_STORE_COMMANDS_H
+#define TOOLS_STORE_COMMANDS_H
+
+#include "command.h"
+
+command_fn cmd_backup;
+command_fn cmd_fsck;
+command_fn cmd_key;
+command_fn cmd_restore;
+
+#endif
