@@ -3,21 +3,14 @@
 #include <getopt.h>
 #include <stdio.h>
 
-int ask_duration(const struct tool *tool, const char *name, bool never, int64_t *out)
-{
-	if (atlock_duration_parse(optarg, never, out) == 0 && *out > 0)
-		return -1;
-	return tool_usage(tool, "--%s is a duration such as 10m, not \"%s\"", name, optarg);
-}
-
 int ask_option(struct tool *tool, struct ask *ask, int option)
 {
 	enum atlock_priority priority;
 	int64_t ttl;
 
 	switch (option) {
-	case 'w': return ask_duration(tool, "wait", true, &ask->wait);
-	case 't': ask->ttl = optarg; return ask_duration(tool, "ttl", true, &ttl);
+	case 'w': return tool_duration(tool, "wait", true, &ask->wait);
+	case 't': ask->ttl = optarg; return tool_duration(tool, "ttl", true, &ttl);
 	case 'p':
 		ask->priority = optarg;
 		if (atlock_priority_parse(optarg, &priority) == 0)

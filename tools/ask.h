@@ -26,7 +26,4 @@ int ask_option(struct tool *tool, struct ask *ask, int option);
 /* The lines that say so in a request; `more` follows. */
 void ask_text(const struct ask *ask, const char *more, char *out, size_t len);
 
-/* --<name> is a duration in optarg: -1, or EXIT_USAGE once it has said so. */
-int ask_duration(const struct tool *tool, const char *name, bool never, int64_t *out);
-
 #endif

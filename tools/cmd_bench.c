@@ -8,7 +8,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "ask.h"
 #include "bench.h"
 #include "bench_command.h"
 #include "term.h"
@@ -246,7 +245,7 @@ static int option_take(struct bench *bench, int option)
 			return -1;
 		return tool_usage(bench->tool, "--jobs is a number from 1 to %d, not \"%s\"", BENCH_JOBS_MAX, optarg);
 	case 't':
-		code = ask_duration(bench->tool, "time", false, &bench->duration);
+		code = tool_duration(bench->tool, "time", false, &bench->duration);
 		if (code < 0 && bench->duration > DURATION_MAX)
 			code = tool_usage(bench->tool, "--time is at most 10m");
 		return code;

@@ -3,7 +3,6 @@
 #include <getopt.h>
 #include <sys/stat.h>
 
-#include "ask.h"
 #include "hold_commands.h"
 #include "lockpath.h"
 
@@ -30,7 +29,7 @@ static int option_take(struct tool *tool, struct renew *renew, int option)
 		return tool_option(tool, option);
 	if (renew->text[0] != '\0')
 		return tool_usage(tool, "one of --ttl and --add is enough");
-	code = ask_duration(tool, option == 't' ? "ttl" : "add", option == 't', &time);
+	code = tool_duration(tool, option == 't' ? "ttl" : "add", option == 't', &time);
 	if (code < 0)
 		(void)snprintf(renew->text, sizeof(renew->text), "%s=%s\n", option == 't' ? "ttl" : "renew", optarg);
 	return code;

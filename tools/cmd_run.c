@@ -292,7 +292,7 @@ static int option_take(struct run *run, int option)
 {
 	switch (option) {
 	case 'l': return lock_add(run, optarg);
-	case 'k': return ask_duration(run->tool, "kill-after", true, &run->grace);
+	case 'k': return tool_duration(run->tool, "kill-after", true, &run->grace);
 	case 'c': return command_take(run);
 	case 'o': run->on_lost = optarg; return -1;
 	default: return ask_option(run->tool, &run->ask, option);

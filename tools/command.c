@@ -163,6 +163,13 @@ int tool_words(struct tool *tool, int argc, char **argv, int least, int most, co
 	return -1;
 }
 
+int tool_duration(const struct tool *tool, const char *name, bool never, int64_t *out)
+{
+	if (atlock_duration_parse(optarg, never, out) == 0 && *out > 0)
+		return -1;
+	return tool_usage(tool, "--%s is a duration such as 10m, not \"%s\"", name, optarg);
+}
+
 int64_t tool_now(void)
 {
 	struct timespec ts;

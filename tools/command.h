@@ -8,6 +8,7 @@
 #ifndef TOOLS_COMMAND_H
 #define TOOLS_COMMAND_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -61,6 +62,9 @@ int tool_option(struct tool *tool, int option);
  * `most` words. -1: go on; else the exit code, once it has asked `question` where words are missing.
  */
 int tool_words(struct tool *tool, int argc, char **argv, int least, int most, const char *question);
+
+/* --<name> is a duration in optarg: -1, or EXIT_USAGE once it has said that it is none. */
+int tool_duration(const struct tool *tool, const char *name, bool never, int64_t *out);
 
 /* The short options and rows of long ones that every command has, for getopt_long(3). */
 #define TOOL_SHORT "+:hm:"

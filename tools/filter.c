@@ -4,7 +4,6 @@
 #include <getopt.h>
 #include <string.h>
 
-#include "ask.h"
 #include "lockpath.h"
 
 int filter_option(struct tool *tool, struct filter *filter, int option)
@@ -13,8 +12,8 @@ int filter_option(struct tool *tool, struct filter *filter, int option)
 	case 'o': filter->owner = optarg; return -1;
 	case 'W': filter->who = optarg; return -1;
 	case 'r': filter->repo = optarg; return -1;
-	case 'O': return ask_duration(tool, "older-than", false, &filter->older);
-	case 'E': return ask_duration(tool, "expiring-within", false, &filter->expiring);
+	case 'O': return tool_duration(tool, "older-than", false, &filter->older);
+	case 'E': return tool_duration(tool, "expiring-within", false, &filter->expiring);
 	case 'p':
 		filter->pull = optarg;
 		if (strtonum(optarg, 1, INT64_MAX, NULL) > 0)
