@@ -2,7 +2,7 @@
 #
 # Direction is enforced by include paths. store/ sees itself, core/ sees store/, and fs/ and tools/ see nothing of the
 # project but core/atlock.h. Inside a folder, a room (a subfolder) sees itself and the rooms that ROOMS_<folder> lists
-# before it. Sources are found by wildcard: a new file needs no line here, a new room needs a word.
+# before it, but none that APART_<folder> sets apart from it. Sources are found by wildcard: a new file needs no line here, a new room needs a word.
 
 BUILD ?= build
 PREFIX ?= /usr/local
@@ -59,14 +59,19 @@ MODE := $(if $(SAN),$(SAN_$(SAN)),$(HARDEN))
 ROOMS_store := .
 ROOMS_core := record .
 ROOMS_fs := .
-ROOMS_tools := .
+ROOMS_tools := cli client hold look top store audit atlantis bench .
+# Rooms that do not see each other.
+APART_tools := hold look top store audit atlantis bench
 
 # $(call until,ROOM,ROOMS): the rooms up to and including ROOM.
 until = $(firstword $(2)) $(if $(filter-out $(1),$(firstword $(2))),$(call until,$(1),$(wordlist 2,$(words $(2)),$(2))))
 folder = $(firstword $(subst /, ,$(1)))
 # The room of a file: "." for core/x.c, "state" for core/state/x.c.
 room = $(or $(patsubst %/,%,$(patsubst $(call folder,$(1))/%,%,$(dir $(1)))),.)
-rooms_seen = $(patsubst %,-I$(call folder,$(1))/%,$(call until,$(call room,$(1)),$(ROOMS_$(call folder,$(1)))))
+# Those that are apart from a room: if it is one of them, the others.
+apart = $(if $(filter $(1),$(2)),$(filter-out $(1),$(2)))
+rooms_seen = $(patsubst %,-I$(call folder,$(1))/%,$(filter-out $(call apart,$(call room,$(1)),$(APART_$(call folder,$(1)))),\
+	$(call until,$(call room,$(1)),$(ROOMS_$(call folder,$(1))))))
 every_room = $(foreach f,$(1),$(patsubst %,-I$(f)/%,$(ROOMS_$(f))))
 sources = $(sort $(foreach r,$(ROOMS_$(1)),$(patsubst ./%,%,$(wildcard $(patsubst %/.,%,$(1)/$(r))/*.$(2)))))
 
@@ -244,8 +249,8 @@ $(OUT)/libatlock.a: $(call objects,$(CORE) $(STORE_C)) $(ROOMS_core:%=core/%) $(
 
 # The number in the name grows when a program that was linked with the one before would not run.
 SONAME := libatlock.so.0
-SHARED := -shared -Wl,-soname=$(SONAME) -Wl,--version-script=tools/atlock.map -Wl,-z,defs -Wl,--as-needed
-$(OUT)/$(SONAME): $(call objects,$(CORE) $(STORE_C)) tools/atlock.map $(ROOMS_core:%=core/%) $(ROOMS_store:%=store/%)
+SHARED := -shared -Wl,-soname=$(SONAME) -Wl,--version-script=tools/packaging/atlock.map -Wl,-z,defs -Wl,--as-needed
+$(OUT)/$(SONAME): $(call objects,$(CORE) $(STORE_C)) tools/packaging/atlock.map $(ROOMS_core:%=core/%) $(ROOMS_store:%=store/%)
 	$(call say,LD,$@)
 	$(Q)$(call link,$@,$(filter %.o,$^) $(SHARED))
 
@@ -268,9 +273,9 @@ INSTALLED = $(foreach p,$(PROGRAMS),$(p):bin/$(notdir $(p)):755) \
 	$(OUT)/$(SONAME):$(LIB)/$(SONAME):644 \
 	$(OUT)/filled/atlock.pc:$(LIB)/pkgconfig/atlock.pc:644 \
 	$(OUT)/filled/atlockfs.service:lib/systemd/system/atlockfs.service:644 \
-	tools/systemd/locks.mount:lib/systemd/system/locks.mount:644 \
-	tools/systemd/atlockfs.sysusers:lib/sysusers.d/atlockfs.conf:644 \
-	tools/systemd/atlockfs.tmpfiles:lib/tmpfiles.d/atlockfs.conf:644 \
+	tools/packaging/systemd/locks.mount:lib/systemd/system/locks.mount:644 \
+	tools/packaging/systemd/atlockfs.sysusers:lib/sysusers.d/atlockfs.conf:644 \
+	tools/packaging/systemd/atlockfs.tmpfiles:lib/tmpfiles.d/atlockfs.conf:644 \
 	$(foreach c,$(COMPLETIONS),$(OUT)/filled/$(call shell_of,$(c)):share/$(c):644)
 # What -latlock finds.
 DEVLINK = $(LIB)/libatlock.so
@@ -278,7 +283,7 @@ part = $(word $(2),$(subst :, ,$(1)))
 
 .PHONY: install
 install: all libraries ## install everything below $(DESTDIR)$(PREFIX)
-	$(Q)$(call fill,tools/atlock.pc) && $(call fill,tools/systemd/atlockfs.service)
+	$(Q)$(call fill,tools/packaging/atlock.pc) && $(call fill,tools/packaging/systemd/atlockfs.service)
 	$(Q)$(foreach c,$(COMPLETIONS),$(OUT)/atlock completion $(call shell_of,$(c)) >$(OUT)/filled/$(call shell_of,$(c)) &&) true
 	$(Q)$(foreach i,$(INSTALLED),install -D -m $(call part,$(i),3) $(call part,$(i),1) \
 		'$(DESTDIR)$(PREFIX)/$(call part,$(i),2)' &&) true
@@ -290,7 +295,7 @@ uninstall: ## remove what install put there
 
 .PHONY: deb
 deb: | $(NEED)deb ## build a Debian package into $(BUILD)
-	$(Q)tools/debian/build $(abspath $(BUILD))/deb $(VERSION)
+	$(Q)tools/packaging/debian/build $(abspath $(BUILD))/deb $(VERSION)
 
 .PHONY: deb-check
 deb-check: deb ## install that package in a new Debian, use it, remove it, boot it; takes minutes and root
@@ -369,14 +374,15 @@ check: programs $(if $(SAN),,lint) $(SAN_TESTS:%=programs-%) ## lint, unit tests
 		$(bench_commands) $(call crash_command,$(OUT)) $(call unit_commands,$(OUT)) $(call sim_command,$(OUT),$(or $(SIM_STEPS_$(SAN)),$(STEPS))) \
 		$(foreach s,$(SAN_TESTS),$(call unit_commands,$(OUT)/$(s)) $(call sim_command,$(OUT)/$(s),$(SIM_STEPS_$(s))))
 
-# $(call listed,FOLDER): FOLDER=ROOM,ROOM
+# $(call listed,FOLDER): FOLDER=ROOM,ROOM; and those that are apart.
 empty :=
 comma := ,
-listed = $(1)=$(subst $(empty) $(empty),$(comma),$(strip $(ROOMS_$(1))))
+commas = $(subst $(empty) $(empty),$(comma),$(strip $(1)))
+listed = $(1)=$(call commas,$(ROOMS_$(1))) $(if $(APART_$(1)),--apart $(call commas,$(APART_$(1):%=$(1)/%)))
 
 .PHONY: rooms
 rooms: all ## who calls whom: rooms that call upward, and knots of files
-	@tests/rooms $(OUT)/obj $(foreach f,store core fs tools,$(call listed,$(f)))
+	@tests/rooms $(OUT)/obj --apart fs,tools $(foreach f,store core fs tools,$(call listed,$(f)))
 
 .PHONY: check-unit
 check-unit: $(UNIT_PROGRAMS) ## the unit tests alone

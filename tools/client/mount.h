@@ -1,4 +1,9 @@
-/* Which mounted file system a command works on, and paths below it. */
+/*
+ * Which mounted file system a command works on, and paths below it.
+ *
+ * This room, client/, knows what the commands work on: a mount or a store, locks by the names that people give them, lines of
+ * locks.jsonl and of events. It calls cli/. It knows no command, and sees of the file system what every user sees.
+ */
 #ifndef TOOLS_MOUNT_H
 #define TOOLS_MOUNT_H
 
