@@ -11,6 +11,7 @@
 #include "lock.h"
 #include "rules.h"
 #include "shared.h"
+#include "space.h"
 #include "users.h"
 #include "why.h"
 
@@ -270,7 +271,7 @@ static int write_in_txn(struct op *op)
 	}
 	/* A lease alone is a renewal, which goes on when there is no room for its event. */
 	bool lease = text->meta_len == 0 && !op->request->replace && text->priority < 0;
-	if (change->to == NULL && lease && rules_room_is_scarce(op))
+	if (change->to == NULL && lease && space_is_scarce(op))
 		return change_end(op, change, ATLOCK_EVENT_RENEWED);
 	return change->to != NULL ? write_holder(op, change) : change_end(op, change, ATLOCK_EVENT_CHANGED);
 }

@@ -9,6 +9,7 @@
 #include "held.h"
 #include "limit.h"
 #include "rules.h"
+#include "space.h"
 #include "why.h"
 
 #define DIR_MODE 07777
@@ -71,7 +72,7 @@ static int make_check(struct op *op, const struct dir_call *call)
 	rc = grant_settle(op, key, &lock);
 	if (rc == 0)
 		return rules_refuse_held(op, key, &lock, -EEXIST, ATLOCK_LOCK_EXISTS, "choose another name");
-	return rc < 0 ? rc : rules_room(op);
+	return rc < 0 ? rc : space_check(op);
 }
 
 /* A directory came into `parent` or went out of it. */

@@ -6,7 +6,7 @@
 
 #include "dir.h"
 #include "event_day.h"
-#include "rules.h"
+#include "space.h"
 
 /*
  * What is written while room is scarce. The room for events that end a grant or a wait is kept from the beginning on (owed.h),
@@ -40,7 +40,7 @@ static int event_admit(struct op *op, uint8_t type)
 
 	if (need == NEED_ALWAYS || op->ended)
 		return 0;
-	return need == NEED_ROOM ? rules_room_scarce(op) : rules_room_is_scarce(op);
+	return need == NEED_ROOM ? space_check_scarce(op) : space_is_scarce(op);
 }
 
 static void event_sign(const struct op *op, struct record_event *event)

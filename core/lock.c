@@ -14,6 +14,7 @@
 #include "rules.h"
 #include "seal.h"
 #include "shared.h"
+#include "space.h"
 #include "why.h"
 
 void lock_from_caller(const struct op *op, struct record_lock *record)
@@ -67,7 +68,7 @@ int lock_text_put(struct op *op, struct slice lock, const struct text_change *ch
 		rc = seal_merge(op, &key, (struct slice){ change->meta, change->meta_len }, replace);
 	if (rc >= 0)
 		rc = text_len(op, &key, &after);
-	return rc == 0 && after > before ? rules_room(op) : rc;
+	return rc == 0 && after > before ? space_check(op) : rc;
 }
 
 int lock_take(struct op *op, struct slice lock, int64_t ttl, enum atlock_priority priority,
@@ -89,7 +90,7 @@ int lock_take(struct op *op, struct slice lock, int64_t ttl, enum atlock_priorit
 	if (rc == 0 && op->caller != NULL)
 		rc = limit_locks(op, slice_of(op->caller->owner));
 	if (rc == 0)
-		rc = rules_room(op);
+		rc = space_check(op);
 	if (rc < 0)
 		return rc;
 	lock_from_caller(op, &record);

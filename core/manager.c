@@ -25,9 +25,9 @@
 #include "process.h"
 #include "rate.h"
 #include "refusal.h"
-#include "rules.h"
 #include "seal.h"
 #include "session.h"
+#include "space.h"
 #include "tally.h"
 #include "users.h"
 #include "watch.h"
@@ -382,8 +382,8 @@ static int status_in_txn(struct op *op)
 	status->store_used = room.used;
 	status->store_free = room.free;
 	status->store_size = room.size;
-	status->events_used = rules_events_used(&op->tail);
-	status->events_full = rules_share_is_used(&room, &op->tail);
+	status->events_used = space_events_used(&op->tail);
+	status->events_full = space_share_is_used(&room, &op->tail);
 	status->store_low = room.low || status->events_full;
 	status->held = op->tail.held;
 	status->waiting = op->tail.waiting;

@@ -10,7 +10,7 @@
 #include "hook.h"
 #include "memory.h"
 #include "op.h"
-#include "rules.h"
+#include "space.h"
 
 /* How things stand: what is not counted but looked up. */
 struct sample {
@@ -89,7 +89,7 @@ static int sample_in_txn(struct op *op)
 	int rc = op_tail(op);
 
 	store_room(op->al->store, &room);
-	sample->low = rules_share_is_used(&room, &op->tail);
+	sample->low = space_share_is_used(&room, &op->tail);
 	sample->held = op->tail.held;
 	sample->events = op->tail.seq;
 	if (rc == 0)

@@ -7,6 +7,7 @@
 #include "event.h"
 #include "limit.h"
 #include "rules.h"
+#include "space.h"
 #include "text.h"
 #include "why.h"
 
@@ -115,7 +116,7 @@ static int refer_in_txn(struct op *op)
 		return call->exclusive
 			       ? why_set(op->why, -EEXIST, ATLOCK_LOCK_EXISTS, "this reference is there already")
 			       : 1;
-	rc = rules_room(op);
+	rc = space_check(op);
 	if (rc == 0 && found == 1) {
 		claim = (struct record_claim){
 			.uid = op->caller->uid,

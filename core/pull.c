@@ -10,6 +10,7 @@
 #include "limit.h"
 #include "rules.h"
 #include "seal.h"
+#include "space.h"
 #include "why.h"
 
 int pull_load(struct op *op, const struct atlock_pull_name *pull, struct record_pull *out)
@@ -212,7 +213,7 @@ static int write_in_txn(struct op *op)
 {
 	struct pull_op *change = op->arg;
 	const struct pull_change *text = change->change;
-	int rc = rules_room(op);
+	int rc = space_check(op);
 
 	if (rc == 0)
 		rc = change_begin(op, change);
@@ -228,7 +229,7 @@ static int write_in_txn(struct op *op)
 static int set_in_txn(struct op *op)
 {
 	struct pull_op *change = op->arg;
-	int rc = rules_room(op);
+	int rc = space_check(op);
 
 	if (rc == 0)
 		rc = change_begin(op, change);

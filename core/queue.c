@@ -14,6 +14,7 @@
 #include "rules.h"
 #include "seal.h"
 #include "shared.h"
+#include "space.h"
 #include "why.h"
 
 enum join_outcome { JOIN_QUEUED, JOIN_ALREADY, JOIN_TAKEN };
@@ -171,7 +172,7 @@ static int join_in_txn(struct op *op)
 	if (rc == 0 && queue.count >= (uint64_t)op->options->max_queue)
 		rc = refuse_full(op, lock, &record);
 	if (rc == 0)
-		rc = rules_room(op);
+		rc = space_check(op);
 	return rc < 0 ? rc : join_queue(op, lock, &record, join);
 }
 

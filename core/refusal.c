@@ -8,7 +8,7 @@
 
 #include "background.h"
 #include "event.h"
-#include "rules.h"
+#include "space.h"
 
 #define NOTED_MAX 256  /* that wait to be written: more than one user may have in a second */
 #define USERS 1024     /* whose refusals are counted apart */
@@ -189,7 +189,7 @@ static int write_in_txn(struct op *op)
 {
 	const struct batch *batch = op->arg;
 	/* What adds must wait for room, and this can do without. */
-	int rc = rules_room(op);
+	int rc = space_check(op);
 
 	for (size_t i = 0; i < batch->count && rc == 0; i++) {
 		const struct noted *noted = &batch->noted[i];

@@ -57,15 +57,4 @@ int rules_refuse_held(struct op *op, struct slice lock, const struct record_lock
 /* Refuses because the lock is free: -ENOENT, or -ESTALE if the caller knows it by a token. */
 int rules_refuse_free(struct op *op, struct slice lock);
 
-/* -EDQUOT if the store has no room for more, or events have used their share of it. */
-int rules_room(struct op *op);
-
-/* -EDQUOT if there is none either for what neither adds nor ends anything. The tail must be loaded. */
-int rules_room_scarce(struct op *op);
-bool rules_room_is_scarce(struct op *op);
-
-/* What events take of the store, about; and whether that is more than their share of it. */
-uint64_t rules_events_used(const struct record_tail *tail);
-bool rules_share_is_used(const struct store_room *room, const struct record_tail *tail);
-
 #endif

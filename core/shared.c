@@ -10,6 +10,7 @@
 #include "holder.h"
 #include "limit.h"
 #include "rules.h"
+#include "space.h"
 #include "why.h"
 
 /* What a call is about. */
@@ -141,7 +142,7 @@ static int make_in_txn(struct op *op)
 	if (rc == 0)
 		return why_set(op->why, -EEXIST, ATLOCK_LOCK_EXISTS, "there is a shared resource of that name");
 	if (rc == 1)
-		rc = rules_room(op);
+		rc = space_check(op);
 	if (rc < 0)
 		return rc;
 	record = (struct record_shared){
@@ -233,7 +234,7 @@ static int add_in_txn(struct op *op)
 		return rc < 0 ? rc : 1;
 	}
 	if (rc == 1)
-		rc = rules_room(op);
+		rc = space_check(op);
 	if (rc < 0)
 		return rc;
 	record = (struct record_app){

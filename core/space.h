@@ -1,0 +1,18 @@
+/* How much space is left in the store, and how much of it events may use. Private to core/; runs inside an operation's transaction. */
+#ifndef CORE_SPACE_H
+#define CORE_SPACE_H
+
+#include "op.h"
+
+/* -EDQUOT if the store has no space for more, or events have used their share of it. */
+int space_check(struct op *op);
+
+/* -EDQUOT if there is none either for what neither adds nor ends anything. The tail must be loaded. */
+int space_check_scarce(struct op *op);
+bool space_is_scarce(struct op *op);
+
+/* What events take of the store, about; and whether that is more than their share of it. */
+uint64_t space_events_used(const struct record_tail *tail);
+bool space_share_is_used(const struct store_room *room, const struct record_tail *tail);
+
+#endif
