@@ -8,7 +8,7 @@
 #include <syslog.h>
 #include <unistd.h>
 
-#include "text.h"
+#include "userinfo.h"
 
 #define LINE_MAX_BYTES 2048
 
@@ -50,7 +50,7 @@ size_t log_line(const char *text, char *out, size_t len)
 	size_t n;
 
 	(void)atlock_clean(text, strlen(text), out, len);
-	n = text_strip_userinfo(out, strlen(out));
+	n = userinfo_strip(out, strlen(out));
 	out[n] = '\0';
 	return n;
 }

@@ -99,3 +99,14 @@ int meta_put_all(struct meta *meta, const char *text, size_t len, struct atlock_
 			err = meta_put(meta, &line, why);
 	return err;
 }
+
+int meta_merge(const char *old, size_t old_len, const char *new, size_t new_len, char **out, size_t *out_len,
+	       struct atlock_why *why)
+{
+	struct meta meta = { .count = 0 };
+	int err = meta_put_all(&meta, old, old_len, why);
+
+	if (!err)
+		err = meta_put_all(&meta, new, new_len, why);
+	return err ? err : meta_print(&meta, out, out_len, why);
+}

@@ -4,7 +4,7 @@
  *	struct meta meta = { .count = 0 };
  *	meta_put_all(&meta, old, old_len, why);
  *	meta_put_all(&meta, new, new_len, why);
- *	meta_print(&meta, &text, &len, why);
+ *	meta_print(&meta, &text, &len, why);	all of which is meta_merge()
  */
 #ifndef CORE_META_H
 #define CORE_META_H
@@ -44,6 +44,13 @@ int meta_put_all(struct meta *meta, const char *text, size_t len, struct atlock_
 
 /* Writes the lines into a malloc'ed text with a NUL. -EDQUOT above ATLOCK_META_BYTES, -ENOMEM. */
 int meta_print(const struct meta *meta, char **out, size_t *out_len, struct atlock_why *why);
+
+/*
+ * The keys of `old`, with those of `new` in place or at the end. `*out` is malloc'ed. -EDQUOT above ATLOCK_META_KEYS or
+ * ATLOCK_META_BYTES, -ENOMEM.
+ */
+int meta_merge(const char *old, size_t old_len, const char *new, size_t new_len, char **out, size_t *out_len,
+	       struct atlock_why *why);
 
 /* Says that so many bytes are too many; returns -EDQUOT. */
 int meta_refuse_bytes(size_t bytes, struct atlock_why *why);

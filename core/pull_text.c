@@ -15,6 +15,7 @@
 #include "escape.h"
 #include "pull.h"
 #include "text.h"
+#include "userinfo.h"
 #include "why.h"
 
 static const char *const words[ATLOCK_PROJECT_STATUSES] = {
@@ -277,7 +278,7 @@ int pull_change_parse(const struct atlock_pull_name *pull, enum atlock_pull_text
 		return why_set(why, -ENOMEM, ATLOCK_BACKEND_ERROR, "out of memory");
 	if (len > 0)
 		memcpy(out->text, text, len);
-	len = text_strip_userinfo(out->text, len);
+	len = userinfo_strip(out->text, len);
 	switch (what) {
 	case ATLOCK_PULL_HEAD: return head_parse(out->text, len, out->head, why);
 	case ATLOCK_PULL_META: return text_parse_plain(out->text, len, &out->meta, &out->meta_len, why);

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "meta.h"
 #include "table.h"
-#include "text.h"
 #include "why.h"
 
 /*
@@ -164,7 +164,7 @@ int seal_merge(struct op *op, const struct record_key *key, struct slice lines, 
 	int rc = replace ? 0 : seal_get(op, key, &old);
 
 	if (rc >= 0)
-		rc = text_merge(old.text.data, old.text.len, lines.data, lines.len, &merged, &len, op->why);
+		rc = meta_merge(old.text.data, old.text.len, lines.data, lines.len, &merged, &len, op->why);
 	if (rc >= 0) {
 		rc = seal_put(op, key, (struct slice){ merged, len });
 		sodium_memzero(merged, len);

@@ -56,7 +56,7 @@ void seal_text_free(struct seal_text *text);
 /* Writes it; an empty one is removed. */
 int seal_put(struct op *op, const struct record_key *key, struct slice text);
 
-/* Writes `lines` merged with those that are there, or in their place. As text_merge(). */
+/* Writes `lines` merged with those that are there, or in their place. As meta_merge(). */
 int seal_merge(struct op *op, const struct record_key *key, struct slice lines, bool replace);
 
 /*

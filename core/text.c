@@ -13,6 +13,7 @@
 #include "field.h"
 #include "holder.h"
 #include "meta.h"
+#include "userinfo.h"
 #include "why.h"
 
 static const char note_key[] = "note";
@@ -281,9 +282,9 @@ static const struct {
 	const char *key;
 	size_t (*strip)(char *text, size_t len);
 } stripped[] = {
-	{ "url", text_strip_address },
-	{ "reason", text_strip_userinfo },
-	{ "note", text_strip_userinfo },
+	{ "url", userinfo_strip_address },
+	{ "reason", userinfo_strip },
+	{ "note", userinfo_strip },
 };
 
 typedef size_t strip_fn(char *text, size_t len);
@@ -364,15 +365,4 @@ void text_change_free(struct text_change *change)
 		free(change->meta);
 	change->meta = NULL;
 	change->meta_len = 0;
-}
-
-int text_merge(const char *old, size_t old_len, const char *new, size_t new_len, char **out, size_t *out_len,
-	       struct atlock_why *why)
-{
-	struct meta meta = { .count = 0 };
-	int err = meta_put_all(&meta, old, old_len, why);
-
-	if (!err)
-		err = meta_put_all(&meta, new, new_len, why);
-	return err ? err : meta_print(&meta, out, out_len, why);
 }

@@ -49,22 +49,6 @@ bool text_key_is_own(const char *key, size_t len);
 /* A byte that no line may have, or 0. */
 unsigned char text_bad_byte(const char *text, size_t len);
 
-/* Takes user and password out of every URL in a text, in place; the length that is left. */
-size_t text_strip_userinfo(char *text, size_t len);
-
-/*
- * The same for a text that is one address, also without a scheme, as "user:password@host:path". A user without a password is no
- * secret there and part of the address: "git@host:path" stays.
- */
-size_t text_strip_address(char *text, size_t len);
-
-/*
- * The keys of `old`, with those of `new` in place or at the end. `*out` is malloc'ed. -EDQUOT above ATLOCK_META_KEYS or
- * ATLOCK_META_BYTES, -ENOMEM.
- */
-int text_merge(const char *old, size_t old_len, const char *new, size_t new_len, char **out, size_t *out_len,
-	       struct atlock_why *why);
-
 /*
  * What the functions of the same purpose in atlock.h give, for a lock's path and an `offset` (wall time minus lease time)
  * that are known already.

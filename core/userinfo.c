@@ -1,8 +1,8 @@
-/* URLs that people paste carry tokens: what stands before the host is never kept. In doubt it is a password. */
+#include "userinfo.h"
+
+#include <stdbool.h>
 #include <string.h>
 #include <strings.h>
-
-#include "text.h"
 
 /* How many bytes one of these characters takes here, as itself or as %XX; 0 if there is another. */
 static size_t here(const char *text, size_t len, const char *chars)
@@ -142,7 +142,7 @@ static size_t strip(char *text, size_t len, bool one)
 	return len;
 }
 
-size_t text_strip_userinfo(char *text, size_t len)
+size_t userinfo_strip(char *text, size_t len)
 {
 	return strip(text, len, false);
 }
@@ -199,7 +199,7 @@ static size_t strip_scp(char *text, size_t len)
 	return len;
 }
 
-size_t text_strip_address(char *text, size_t len)
+size_t userinfo_strip_address(char *text, size_t len)
 {
 	size_t left = len;
 

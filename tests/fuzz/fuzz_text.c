@@ -4,6 +4,7 @@
 #include "atlock.h"
 #include "fuzz.h"
 #include "text.h"
+#include "userinfo.h"
 
 static void meta_check(const char *meta, size_t len)
 {
@@ -37,11 +38,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		free(plain);
 	}
 	copy = fuzz_text(data, size);
-	len = text_strip_userinfo(copy, size);
-	MUST(len <= size && text_strip_userinfo(copy, len) == len);
+	len = userinfo_strip(copy, size);
+	MUST(len <= size && userinfo_strip(copy, len) == len);
 	size = len;
-	len = text_strip_address(copy, size);
-	MUST(len <= size && text_strip_address(copy, len) == len);
+	len = userinfo_strip_address(copy, size);
+	MUST(len <= size && userinfo_strip_address(copy, len) == len);
 	free(copy);
 	return 0;
 }

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "record.h"
-#include "text.h"
+#include "userinfo.h"
 
 static struct atlock_pull_name pull_named(const char *path)
 {
@@ -348,7 +348,7 @@ static void userinfo_is_taken_out_of_urls(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		(void)strlcpy(text, cases[i].text, sizeof(text));
-		text[text_strip_userinfo(text, strlen(text))] = '\0';
+		text[userinfo_strip(text, strlen(text))] = '\0';
 		assert_string_equal(text, cases[i].left);
 	}
 }
@@ -394,7 +394,7 @@ static void password_is_taken_out_of_an_address(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		(void)strlcpy(text, cases[i].text, sizeof(text));
-		text[text_strip_address(text, strlen(text))] = '\0';
+		text[userinfo_strip_address(text, strlen(text))] = '\0';
 		assert_string_equal(text, cases[i].left);
 	}
 }

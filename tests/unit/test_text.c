@@ -331,14 +331,14 @@ static void merging_replaces_in_place(void **state)
 		char *old = bare_copy(cases[i].old, strlen(cases[i].old));
 		char *new = bare_copy(cases[i].new, strlen(cases[i].new));
 
-		assert_int_equal(text_merge(old, strlen(cases[i].old), new, strlen(cases[i].new), &out, &len, &why), 0);
+		assert_int_equal(meta_merge(old, strlen(cases[i].old), new, strlen(cases[i].new), &out, &len, &why), 0);
 		assert_string_equal(out, cases[i].merged);
 		assert_int_equal(len, strlen(cases[i].merged));
 		free(out);
 		free(old);
 		free(new);
 	}
-	assert_int_equal(text_merge(NULL, 0, NULL, 0, &out, &len, &why), 0);
+	assert_int_equal(meta_merge(NULL, 0, NULL, 0, &out, &len, &why), 0);
 	assert_string_equal(out, "");
 	free(out);
 }
@@ -355,14 +355,14 @@ static void merging_keeps_the_limits(void **state)
 	size_t len;
 
 	(void)state;
-	assert_int_equal(text_merge(old, old_len, new, new_len, &out, &len, &why), 0);
+	assert_int_equal(meta_merge(old, old_len, new, new_len, &out, &len, &why), 0);
 	free(out);
 	new_len = make_keys(new, sizeof(new), ATLOCK_META_KEYS, 1);
-	assert_int_equal(text_merge(old, old_len, new, new_len, &out, &len, &why), -EDQUOT);
+	assert_int_equal(meta_merge(old, old_len, new, new_len, &out, &len, &why), -EDQUOT);
 	assert_int_equal(why.code, ATLOCK_QUOTA);
 	fill(big, sizeof(big), "k=");
 	big[sizeof(big) - 1] = '\n';
-	assert_int_equal(text_merge(big, sizeof(big), new, new_len, &out, &len, &why), -EDQUOT);
+	assert_int_equal(meta_merge(big, sizeof(big), new, new_len, &out, &len, &why), -EDQUOT);
 	assert_non_null(strstr(why.text, "16384"));
 }
 
