@@ -10,16 +10,6 @@ bool held_now(const struct op *op, const struct record_lock *record)
 	return record->state != RECORD_DELAYED && table_lock_due(record) >= op->now;
 }
 
-bool held_in_repo(struct slice lock, struct slice repo)
-{
-	static const char end[] =
-		"/-/"; /* no repository has a component "-" in its spelling, so this is where it ends */
-	const char *text = lock.data;
-
-	return lock.len > 1 + repo.len + strlen(end) && text[0] == NAME_TREE_REPOS &&
-	       memcmp(text + 1, repo.data, repo.len) == 0 && memcmp(text + 1 + repo.len, end, strlen(end)) == 0;
-}
-
 /* The text that ends with the first NUL after the first `skip` bytes of the key that `from` leads to; `from` moves behind it. */
 static int part_next(struct op *op, struct slice prefix, struct record_key *from, size_t skip, struct slice *part)
 {
@@ -70,7 +60,7 @@ bool held_matches(const struct op *op, const struct held_filter *filter, struct 
 		  const struct record_lock *record)
 {
 	return held_now(op, record) && matches(filter->owner, record->owner) && matches(filter->who, record->who) &&
-	       matches(filter->host, record->host) && (filter->repo.data == NULL || held_in_repo(lock, filter->repo));
+	       matches(filter->host, record->host) && (filter->repo.data == NULL || name_in_repo(lock, filter->repo));
 }
 
 /* An index may name a lock that has expired: that one is nobody's any more. */
@@ -79,7 +69,7 @@ static int walk_entry(struct op *op, const struct held_filter *filter, held_fn *
 	struct record_lock record;
 	int rc;
 
-	if (filter->repo.data != NULL && !held_in_repo(lock, filter->repo))
+	if (filter->repo.data != NULL && !name_in_repo(lock, filter->repo))
 		return 0;
 	rc = table_lock_get(op, lock, &record);
 	if (rc != 0)

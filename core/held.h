@@ -42,7 +42,4 @@ typedef int held_fn(struct op *op, void *arg, struct slice lock, const struct re
 /* Calls `fn` for each held lock that matches, in the order of owner, who and token. Reads no other holder's. */
 int held_walk(struct op *op, const struct held_filter *filter, held_fn *fn, void *arg);
 
-/* Whether a lock is in this repository, exactly. */
-bool held_in_repo(struct slice lock, struct slice repo);
-
 #endif

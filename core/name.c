@@ -455,3 +455,25 @@ int name_print_plain(const struct atlock_name *name, char *out, size_t len)
 	out[head + name->len] = '\0';
 	return 0;
 }
+
+bool name_in_repo(struct slice lock, struct slice repo)
+{
+	/* No repository has a component "-" in its spelling, so this is where it ends. */
+	static const char end[] = "/-/";
+	const char *text = lock.data;
+
+	return lock.len > 1 + repo.len + strlen(end) && text[0] == NAME_TREE_REPOS &&
+	       memcmp(text + 1, repo.data, repo.len) == 0 && memcmp(text + 1 + repo.len, end, strlen(end)) == 0;
+}
+
+void name_from_key(struct atlock_name *name, struct slice key)
+{
+	name->len = (uint16_t)(key.len > sizeof(name->key) ? sizeof(name->key) : key.len);
+	memcpy(name->key, key.data, name->len);
+	name->who[0] = '\0';
+}
+
+struct slice name_slice(const struct atlock_name *name)
+{
+	return (struct slice){ name->key, name->len };
+}

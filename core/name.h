@@ -24,6 +24,13 @@
 /* 0 if the key can be one: not empty, not over-long, of a known tree. -EINVAL, also for NULL. */
 int name_check(const struct atlock_name *name);
 
+/* A lock's key as bytes, and the name of a key. */
+struct slice name_slice(const struct atlock_name *name);
+void name_from_key(struct atlock_name *name, struct slice key);
+
+/* Whether a lock is in this repository, exactly. */
+bool name_in_repo(struct slice lock, struct slice repo);
+
 /* Directory and last component of a name of custom/. `leaf` points into `name` and has no NUL. -EINVAL for another tree. */
 int name_custom_dir(const struct atlock_name *name, uint64_t *dir, const char **leaf, size_t *leaf_len);
 

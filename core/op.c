@@ -515,15 +515,3 @@ void op_mark(struct op *op, enum metrics_mark_kind kind, unsigned int label, int
 	if (mark != NULL)
 		*mark = (struct metrics_mark){ kind, label, value };
 }
-
-void name_from_key(struct atlock_name *name, struct slice key)
-{
-	name->len = (uint16_t)(key.len > sizeof(name->key) ? sizeof(name->key) : key.len);
-	memcpy(name->key, key.data, name->len);
-	name->who[0] = '\0';
-}
-
-struct slice name_slice(const struct atlock_name *name)
-{
-	return (struct slice){ name->key, name->len };
-}

@@ -18,6 +18,7 @@
 #define CORE_OP_H
 
 #include "manager.h"
+#include "name.h"
 #include "policy.h"
 #include "position.h"
 #include "record.h"
@@ -151,9 +152,5 @@ int key_corrupt(struct atlock_why *why, struct slice key, int err);
 /* Record of `kind` at `key`: 0, 1 (absent), or a negative errno that has been explained. */
 int op_get(struct op *op, enum record_kind kind, const struct record_key *key, void *record);
 int op_put(struct op *op, enum record_kind kind, const struct record_key *key, const void *record);
-
-/* Makes a name from a lock's key. */
-void name_from_key(struct atlock_name *name, struct slice key);
-struct slice name_slice(const struct atlock_name *name);
 
 #endif

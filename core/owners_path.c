@@ -1,11 +1,11 @@
-/* Paths below owners/: any spelling of a URL, "-", and what is kept for it. */
+#include "owners_path.h"
+
 #include <bsd/string.h>
 #include <errno.h>
 #include <string.h>
 
 #include "escape.h"
 #include "giturl.h"
-#include "owners.h"
 #include "why.h"
 
 #define TREE "owners"
@@ -35,6 +35,21 @@ int owners_type_of(uint8_t byte)
 const char *owners_type_name(enum atlock_reference_type type)
 {
 	return types[type].name;
+}
+
+int owners_key_split(struct slice key, struct reference_key *out)
+{
+	const char *url = (const char *)key.data + 1;
+	const char *end = key.len > 1 ? memchr(url, '\0', key.len - 1) : NULL;
+	size_t rest = end != NULL ? (size_t)((const char *)key.data + key.len - end) : 0;
+	int type = rest > 2 ? owners_type_of((uint8_t)end[1]) : -1;
+
+	if (type < 0 || end == url || (size_t)(end - url) > ATLOCK_URL_MAX || rest - 2 > ATLOCK_COMPONENT_MAX)
+		return -EBADMSG;
+	out->url = (struct slice){ url, (size_t)(end - url) };
+	out->type = (enum atlock_reference_type)type;
+	out->id = (struct slice){ end + 2, rest - 2 };
+	return 0;
 }
 
 void owners_path_print(const struct reference_key *key, char out[OWNERS_PATH_MAX])

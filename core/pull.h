@@ -1,32 +1,16 @@
 /*
  * Pull requests inside core/: their records, and what is written into their files taken apart. Private to core/.
- *
- * A project is known within its pull request by what its lock's key has after the repository and "/-/".
  */
 #ifndef CORE_PULL_H
 #define CORE_PULL_H
 
 #include "meta.h"
 #include "op.h"
+#include "pull_name.h"
 
 #define PULL_HEAD_MAX 128      /* bytes of a head commit */
 #define PULL_POLICY_MAX 4096   /* bytes of a project's policy status */
 #define PULL_PROJECTS_MAX 4096 /* projects of a pull request */
-
-struct slice pull_slice(const struct atlock_pull_name *pull);
-struct slice pull_repo(const struct atlock_pull_name *pull);
-
-/* 0 if it can be one. -EINVAL, also for NULL. */
-int pull_check(const struct atlock_pull_name *pull);
-
-/* The project's part of a lock's key; -EINVAL unless the lock is in the pull request's repository. */
-int pull_project(const struct atlock_pull_name *pull, struct slice lock, struct slice *out);
-
-/* The lock's name of such a part. */
-void pull_project_name(const struct atlock_pull_name *pull, struct slice project, struct atlock_name *out);
-
-/* "pr:123" */
-void pull_who(const struct atlock_pull_name *pull, char out[32]);
 
 /* Its record: 0, or 1 and one to begin with. */
 int pull_load(struct op *op, const struct atlock_pull_name *pull, struct record_pull *out);

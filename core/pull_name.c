@@ -1,4 +1,5 @@
-/* What pull requests and their projects are called. */
+#include "pull_name.h"
+
 #include <bsd/string.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -6,10 +7,8 @@
 #include <string.h>
 
 #include "escape.h"
-#include "held.h"
 #include "holder.h"
 #include "name.h"
-#include "pull.h"
 #include "why.h"
 
 static const char tree[] = "pulls";
@@ -155,7 +154,7 @@ int pull_project(const struct atlock_pull_name *pull, struct slice lock, struct 
 {
 	size_t skip = 1 + pull->repo_len + strlen(separator);
 
-	if (!held_in_repo(lock, pull_repo(pull)))
+	if (!name_in_repo(lock, pull_repo(pull)))
 		return -EINVAL;
 	*out = (struct slice){ (const char *)lock.data + skip, lock.len - skip };
 	return 0;
