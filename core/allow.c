@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "config.h"
-#include "dir.h"
+#include "dir_path.h"
 #include "meta.h"
 #include "rules.h"
 #include "users.h"

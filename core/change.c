@@ -10,7 +10,7 @@
 #include "limit.h"
 #include "lock.h"
 #include "rules.h"
-#include "shared.h"
+#include "shared_guard.h"
 #include "space.h"
 #include "users.h"
 #include "why.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "behind.h"
-#include "dir.h"
+#include "dir_path.h"
 #include "grant.h"
 #include "holder.h"
 #include "name.h"

@@ -1,9 +1,8 @@
 /* Directories of custom/: made, removed and changed, each in one transaction. */
-#include "dir.h"
-
 #include <errno.h>
 #include <string.h>
 
+#include "dir_path.h"
 #include "event.h"
 #include "grant.h"
 #include "held.h"
@@ -84,16 +83,6 @@ static int parent_update(struct op *op, uint64_t id, struct record_dir *parent, 
 		parent->children--;
 	parent->mtime = parent->ctime = op->wall;
 	return dir_store(op, id, parent);
-}
-
-int dir_counts(struct op *op, struct record_dirs *out)
-{
-	struct record_key key = record_key_meta("dirs");
-	int rc = op_get(op, RECORD_DIRS, &key, out);
-
-	if (rc == 1)
-		*out = (struct record_dirs){ .next = 1 };
-	return rc < 0 ? rc : 0;
 }
 
 /* Ids are never given out twice: who remembers one never meets another directory under it. */

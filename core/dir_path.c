@@ -1,5 +1,5 @@
 /* From a key to its path, and what a lock has to do with the directory it is in. */
-#include "dir.h"
+#include "dir_path.h"
 
 #include <endian.h>
 #include <errno.h>
@@ -258,4 +258,31 @@ int dir_touch(struct op *op, struct slice lock)
 		return rc < 0 ? rc : 0;
 	record.mtime = record.ctime = op->wall;
 	return dir_store(op, dir, &record);
+}
+
+int dir_counts(struct op *op, struct record_dirs *out)
+{
+	struct record_key key = record_key_meta("dirs");
+	int rc = op_get(op, RECORD_DIRS, &key, out);
+
+	if (rc == 1)
+		*out = (struct record_dirs){ .next = 1 };
+	return rc < 0 ? rc : 0;
+}
+
+void dir_fill(struct atlock_dir *out, uint64_t id, const struct record_dir *record)
+{
+	*out = (struct atlock_dir){
+		.id = id,
+		.parent = record->parent,
+		.uid = record->uid,
+		.gid = record->gid,
+		.mode = record->mode,
+		.atime = record->atime,
+		.mtime = record->mtime,
+		.ctime = record->ctime,
+		.subdirs = record->children,
+	};
+	if (record->name.len > 0 && record->name.len < sizeof(out->name))
+		memcpy(out->name, record->name.data, record->name.len);
 }

@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "dir.h"
+#include "dir_path.h"
 #include "held.h"
 #include "place.h"
 #include "view.h"
@@ -20,23 +20,6 @@ struct dir_read {
 	atlock_dir_fn *fn;
 	void *arg;
 };
-
-void dir_fill(struct atlock_dir *out, uint64_t id, const struct record_dir *record)
-{
-	*out = (struct atlock_dir){
-		.id = id,
-		.parent = record->parent,
-		.uid = record->uid,
-		.gid = record->gid,
-		.mode = record->mode,
-		.atime = record->atime,
-		.mtime = record->mtime,
-		.ctime = record->ctime,
-		.subdirs = record->children,
-	};
-	if (record->name.len > 0 && record->name.len < sizeof(out->name))
-		memcpy(out->name, record->name.data, record->name.len);
-}
 
 static int dir_read(struct op *op, uint64_t id, struct atlock_dir *out)
 {

@@ -6,6 +6,7 @@
 
 #include "event.h"
 #include "grant.h"
+#include "holder.h"
 #include "lock.h"
 #include "seal.h"
 
@@ -15,7 +16,7 @@
 
 bool disable_apply_holds(const struct record_lock *record)
 {
-	return slice_equal(record->who, slice_of(DISABLE_WHO)) && slice_equal(record->owner, slice_of(DISABLE_OWNER));
+	return slice_equal(record->who, slice_of(HOLDER_DISABLE)) && slice_equal(record->owner, slice_of(DISABLE_OWNER));
 }
 
 /* Whoever had it loses it, as when an administrator removes it; those who wait go on waiting. */
@@ -30,7 +31,7 @@ static int disable_take(struct op *op, struct slice lock, const struct record_lo
 		.boot = op->al->boot,
 		.ttl = ATLOCK_NEVER,
 		.owner = slice_of(DISABLE_OWNER),
-		.who = slice_of(DISABLE_WHO),
+		.who = slice_of(HOLDER_DISABLE),
 		.host = slice_of(op->al->host),
 	};
 	int rc = old != NULL && old->state != RECORD_DELAYED ? event_lock(op, ATLOCK_EVENT_FORCED, lock, old) : 0;

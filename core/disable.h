@@ -7,8 +7,6 @@
 
 #include "op.h"
 
-#define DISABLE_WHO "disable_apply"
-
 /* Takes the lock from whoever has it, or gives it back to whoever waits. Does nothing if it is as it should be. */
 int disable_apply_set(struct op *op, bool on);
 

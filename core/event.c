@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "dir.h"
+#include "dir_path.h"
 #include "event_day.h"
 #include "space.h"
 

@@ -2,7 +2,8 @@
 
 #include <string.h>
 
-#include "dir.h"
+#include "dir_path.h"
+
 
 static const char custom[] = "custom/";
 

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "dir.h"
+#include "dir_path.h"
 #include "fsck.h"
 #include "name.h"
 #include "table.h"

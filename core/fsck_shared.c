@@ -8,7 +8,7 @@
 
 #include "fsck.h"
 #include "name.h"
-#include "shared.h"
+#include "shared_guard.h"
 
 static struct slice resource_of(struct slice app_key)
 {

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "decimal.h"
-#include "disable.h"
 #include "process.h"
 #include "session.h"
 #include "users.h"
@@ -136,9 +135,9 @@ int holder_who_check(const char *who, struct atlock_why *why)
 		return 0;
 	case HOLDER_PLAIN: break;
 	}
-	if (strcmp(who, DISABLE_WHO) == 0)
+	if (strcmp(who, HOLDER_DISABLE) == 0)
 		return why_set(why, -EINVAL, ATLOCK_INVALID_REQUEST,
-			       "\"@" DISABLE_WHO "\" is reserved for the option of that name: choose another name");
+			       "\"@" HOLDER_DISABLE "\" is reserved for the option of that name: choose another name");
 	if (strcmp(who, WHO_USER) == 0)
 		return why_set(why, -EINVAL, ATLOCK_INVALID_REQUEST,
 			       "\"@user\" is reserved for the option identity=user: choose another name");

@@ -27,6 +27,9 @@ enum holder_kind { HOLDER_PLAIN, HOLDER_SESSION, HOLDER_PROCESS, HOLDER_PULL, HO
 
 enum holder_kind holder_kind(const char *who);
 
+/* The who of what the manager holds itself, for the option of that name: no user may write it. */
+#define HOLDER_DISABLE "disable_apply"
+
 /* The number in "pid:N" or "pr:N": decimal, from 1, spelled the one way. False if it is no such who. */
 bool holder_pid(const char *who, pid_t *out);
 bool holder_pull(const char *who, uint64_t *out);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "config.h"
-#include "dir.h"
+#include "dir_path.h"
 #include "rate.h"
 #include "tally.h"
 #include "why.h"

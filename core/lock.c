@@ -6,14 +6,14 @@
 #include <sys/stat.h>
 
 #include "allow.h"
-#include "dir.h"
+#include "dir_path.h"
 #include "ends.h"
 #include "event.h"
 #include "grant.h"
 #include "limit.h"
 #include "rules.h"
 #include "seal.h"
-#include "shared.h"
+#include "shared_guard.h"
 #include "space.h"
 #include "why.h"
 

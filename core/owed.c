@@ -2,7 +2,7 @@
 
 #include <errno.h>
 
-#include "dir.h"
+#include "dir_path.h"
 #include "table.h"
 
 /* Of an event in the store, without its texts: the engine's own bytes and the key, numbers, hash, the lock it ended. */

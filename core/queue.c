@@ -13,7 +13,7 @@
 #include "park.h"
 #include "rules.h"
 #include "seal.h"
-#include "shared.h"
+#include "shared_guard.h"
 #include "space.h"
 #include "why.h"
 

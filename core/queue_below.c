@@ -2,7 +2,7 @@
 #include <errno.h>
 
 #include "below.h"
-#include "dir.h"
+#include "dir_path.h"
 #include "name.h"
 #include "place.h"
 

@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "dir.h"
+#include "dir_path.h"
 #include "held.h"
 #include "name.h"
 #include "table.h"

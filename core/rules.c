@@ -5,13 +5,13 @@
 #include <sys/stat.h>
 
 #include "allow.h"
-#include "dir.h"
+#include "dir_path.h"
 #include "disable.h"
 #include "holder.h"
 #include "meta.h"
 #include "name.h"
 #include "seal.h"
-#include "shared.h"
+#include "shared_guard.h"
 #include "text.h"
 #include "why.h"
 

@@ -1,6 +1,4 @@
 /* Shared resources and their apps: made, written and removed, each in one transaction. */
-#include "shared.h"
-
 #include <errno.h>
 #include <string.h>
 
@@ -10,6 +8,7 @@
 #include "holder.h"
 #include "limit.h"
 #include "rules.h"
+#include "shared_guard.h"
 #include "space.h"
 #include "why.h"
 
@@ -23,17 +22,6 @@ struct shared_call {
 	bool removes; /* which is not limited */
 };
 
-static const char *const statuses[] = {
-	[ATLOCK_APP_UNKNOWN] = "UNKNOWN",
-	[ATLOCK_APP_UP] = "UP",
-	[ATLOCK_APP_DOWN] = "DOWN",
-};
-
-const char *atlock_app_status_name(enum atlock_app_status status)
-{
-	return statuses[(unsigned int)status < ATLOCK_APP_STATUSES ? status : ATLOCK_APP_UNKNOWN];
-}
-
 /* One word; what a shell leaves around it does not count. */
 static int status_parse(const char *text, size_t len, int *out, struct atlock_why *why)
 {
@@ -44,7 +32,9 @@ static int status_parse(const char *text, size_t len, int *out, struct atlock_wh
 	for (; len > 0 && *text != '\0' && strchr(blank, *text); text++)
 		len--;
 	for (int i = 0; i < ATLOCK_APP_STATUSES; i++) {
-		if (strlen(statuses[i]) != len || memcmp(statuses[i], text, len) != 0)
+		const char *name = atlock_app_status_name((enum atlock_app_status)i);
+
+		if (strlen(name) != len || memcmp(name, text, len) != 0)
 			continue;
 		*out = i;
 		return 0;

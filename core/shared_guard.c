@@ -1,15 +1,27 @@
 /* When a shared resource may be stopped, and by whom. */
+#include "shared_guard.h"
+
 #include <errno.h>
 #include <string.h>
 
 #include "holder.h"
 #include "name.h"
-#include "shared.h"
 #include "table.h"
 #include "why.h"
 
 #define STOP_LEASE (60 * ATLOCK_SECOND)
 #define BLOCKERS_NAMED 3 /* in a refusal; verdict names all */
+
+static const char *const statuses[] = {
+	[ATLOCK_APP_UNKNOWN] = "UNKNOWN",
+	[ATLOCK_APP_UP] = "UP",
+	[ATLOCK_APP_DOWN] = "DOWN",
+};
+
+const char *atlock_app_status_name(enum atlock_app_status status)
+{
+	return statuses[(unsigned int)status < ATLOCK_APP_STATUSES ? status : ATLOCK_APP_UNKNOWN];
+}
 
 int shared_load(struct op *op, struct slice resource, struct record_shared *out)
 {

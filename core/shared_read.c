@@ -5,7 +5,7 @@
 
 #include "name.h"
 #include "place.h"
-#include "shared.h"
+#include "shared_guard.h"
 #include "table.h"
 #include "text.h"
 #include "view.h"

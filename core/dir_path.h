@@ -5,8 +5,8 @@
  * same two, so a key with an empty name stands for the directory itself. custom/ is directory 0: it is always there, and
  * has a record only once something about it changed.
  */
-#ifndef CORE_DIR_H
-#define CORE_DIR_H
+#ifndef CORE_DIR_PATH_H
+#define CORE_DIR_PATH_H
 
 #include "op.h"
 

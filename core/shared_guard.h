@@ -5,8 +5,8 @@
  * The lock "shared/<resource>/stop" is a lock like any other, but for a condition that is looked at in the transaction that
  * takes it, gives it a longer lease, or hands it on. In doubt the answer is no.
  */
-#ifndef CORE_SHARED_H
-#define CORE_SHARED_H
+#ifndef CORE_SHARED_GUARD_H
+#define CORE_SHARED_GUARD_H
 
 #include "op.h"
 
