@@ -73,7 +73,7 @@ static int acquire_holder(struct atlock *al, struct acquire *acquire, struct atl
 		return why_set(why, -EINVAL, ATLOCK_INVALID_REQUEST,
 			       "owner=%s cannot have a lock of your session or process: name a who, as in NAME@who",
 			       acquire->change.owner);
-	return holder_give(manager_users(al), acquire->change.owner, &acquire->holder, why);
+	return holder_give(al->users, acquire->change.owner, &acquire->holder, why);
 }
 
 /* Everything that can be refused without looking at the lock. */
@@ -100,8 +100,8 @@ static int acquire_prepare(struct atlock *al, const struct atlock_request *req, 
 	acquire->asked = acquire->change.ttl != 0 ? acquire->change.ttl : req->ttl;
 	if (rc == 0)
 		rc = why_line(why,
-			      rules_ttl(manager_options(al), req->caller,
-					shared_ttl(manager_options(al), req->name, acquire->asked), &acquire->ttl, why),
+			      rules_ttl(state_options(al), req->caller,
+					shared_ttl(state_options(al), req->name, acquire->asked), &acquire->ttl, why),
 			      acquire->change.lease_line);
 	if (rc == 0)
 		rc = bound_watch(al, req->caller, why);

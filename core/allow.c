@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config.h"
 #include "dir_path.h"
 #include "meta.h"
 #include "rules.h"
@@ -113,7 +112,7 @@ bool atlock_lends(struct atlock *al, const struct atlock_caller *caller, const c
 
 bool atlock_hides(struct atlock *al)
 {
-	return al != NULL && policy_hides(config_now(al)->policy);
+	return al != NULL && policy_hides(state_config(al)->policy);
 }
 
 struct member {
@@ -176,7 +175,7 @@ int atlock_view_hide(struct atlock *al, const struct atlock_caller *reader, cons
 
 	if (al == NULL || reader == NULL || view == NULL || view->owner == NULL || meta == NULL || meta_len == NULL)
 		return -EINVAL;
-	policy = config_now(al)->policy;
+	policy = state_config(al)->policy;
 	rest = view->meta;
 	left = view->meta != NULL ? view->meta_len : 0;
 	if (left == 0 || !policy_hides(policy) || reader->admin || strcmp(reader->owner, view->owner) == 0)

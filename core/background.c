@@ -13,6 +13,7 @@
 
 #include "bound.h"
 #include "ends.h"
+#include "health.h"
 #include "lease.h"
 #include "log.h"
 #include "watch.h"
@@ -149,7 +150,7 @@ static void background_sweep(struct atlock *al)
 
 static void background_arm_graph(struct atlock *al)
 {
-	timer_set(al->background->graph, manager_options(al)->deadlock_interval, 0);
+	timer_set(al->background->graph, state_options(al)->deadlock_interval, 0);
 }
 
 void background_configured(struct atlock *al)

@@ -7,7 +7,7 @@
 #ifndef CORE_BACKGROUND_H
 #define CORE_BACKGROUND_H
 
-#include "manager.h"
+#include "state.h"
 
 int background_start(struct atlock *al);
 void background_stop(struct atlock *al);

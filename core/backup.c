@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "event.h"
-#include "manager.h"
 #include "op.h"
+#include "state.h"
 #include "why.h"
 
 /*

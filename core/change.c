@@ -294,7 +294,7 @@ static int write_target(struct atlock *al, const struct text_change *text, struc
 	if (text->owner[0] == '\0')
 		return 0;
 	memcpy(to->owner, text->owner, sizeof(to->owner));
-	rc = users_find(manager_users(al), text->owner, &to->uid, &to->gid);
+	rc = users_find(al->users, text->owner, &to->uid, &to->gid);
 	if (rc == 1)
 		return why_set(why, -EINVAL, ATLOCK_INVALID_REQUEST, "there is no user %s", text->owner);
 	return rc < 0 ? why_set(why, rc, ATLOCK_BACKEND_ERROR, "the user data base does not answer: try again") : 0;

@@ -13,16 +13,6 @@
 
 #define VALUE_MAX 256 /* of the longest option, with its NUL */
 
-const struct config *config_now(struct atlock *al)
-{
-	return atomic_load_explicit(&al->config, memory_order_acquire);
-}
-
-const struct atlock_options *manager_options(struct atlock *al)
-{
-	return &config_now(al)->options;
-}
-
 static void config_replace(struct atlock *al, struct config *config)
 {
 	config->older = atomic_load(&al->config);
@@ -43,7 +33,7 @@ static struct config *config_new(const struct atlock_options *options, struct po
 /* One that did not come into force. */
 static void config_drop(struct atlock *al, struct config *config)
 {
-	if (config != NULL && config->policy != config_now(al)->policy)
+	if (config != NULL && config->policy != state_config(al)->policy)
 		policy_free(config->policy);
 	free(config);
 }
@@ -125,7 +115,7 @@ static int resume_in_txn(struct op *op)
 
 int config_resume(struct atlock *al, struct atlock_why *why)
 {
-	struct config *config = config_new(manager_options(al), NULL);
+	struct config *config = config_new(state_options(al), NULL);
 	struct atlock_why reason = { .text = "" };
 	struct op op;
 	int rc;
@@ -157,7 +147,7 @@ void atlock_options_read(struct atlock *al, struct atlock_options *out)
 	if (al == NULL)
 		atlock_options_init(out);
 	else
-		*out = *manager_options(al);
+		*out = *state_options(al);
 }
 
 struct configure {
@@ -201,7 +191,7 @@ static int config_commit(struct atlock *al, const struct atlock_caller *caller, 
 	struct op op;
 	int rc;
 
-	rc = atlock_option_get(manager_options(al), name, configure.old, sizeof(configure.old));
+	rc = atlock_option_get(state_options(al), name, configure.old, sizeof(configure.old));
 	if (rc == 0)
 		rc = atlock_option_get(&config->options, name, configure.new, sizeof(configure.new));
 	if (rc < 0)
@@ -248,7 +238,7 @@ int atlock_configure(struct atlock *al, const struct atlock_caller *caller, cons
 	if (rc < 0)
 		return rc;
 	pthread_mutex_lock(&al->options_mutex);
-	config = config_new(manager_options(al), config_now(al)->policy);
+	config = config_new(state_options(al), state_config(al)->policy);
 	rc = config == NULL ? why_set(why, -ENOMEM, ATLOCK_BACKEND_ERROR, "out of memory")
 			    : atlock_option_set(&config->options, name, value, why);
 	if (rc == 0)

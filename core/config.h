@@ -1,7 +1,6 @@
 /*
- * The options in force. They are an immutable snapshot behind an atomic pointer, so readers take no lock; a change replaces it.
- * What is changed while running is kept in the store, one record an option, and holds again at the next open, unless the
- * option is given there. Private to core/.
+ * Changes of the options in force (struct config). What is changed while running is kept in the store, one record an option, and
+ * holds again at the next open, unless the option is given there. Private to core/.
  *
  *	config_start(al, options)	the options as given; enough to open the store
  *	config_resume(al, why)		with what the store remembers
@@ -10,17 +9,7 @@
 #ifndef CORE_CONFIG_H
 #define CORE_CONFIG_H
 
-#include "manager.h"
-#include "policy.h"
-
-/* Stays valid until config_free(). */
-struct config {
-	struct atlock_options options;
-	struct policy *policy; /* NULL: none; the same in several until it is read again */
-	struct config *older;  /* kept for readers that still look at it */
-};
-
-const struct config *config_now(struct atlock *al);
+#include "state.h"
 
 int config_start(struct atlock *al, const struct atlock_options *options);
 

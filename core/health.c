@@ -34,28 +34,36 @@ const char *health_level_name(enum health_level level)
 	return level_names[level];
 }
 
-void health_init(struct health *health)
+int health_new(struct health **out)
 {
+	struct health *health = calloc(1, sizeof(*health));
 	pthread_condattr_t attr;
 
+	if (health == NULL)
+		return -ENOMEM;
 	pthread_mutex_init(&health->mutex, NULL);
 	pthread_condattr_init(&attr);
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
 	pthread_cond_init(&health->answered, &attr);
 	pthread_condattr_destroy(&attr);
+	*out = health;
+	return 0;
 }
 
-void health_clear(struct health *health)
+void health_free(struct health *health)
 {
+	if (health == NULL)
+		return;
 	pthread_cond_destroy(&health->answered);
 	pthread_mutex_destroy(&health->mutex);
+	free(health);
 }
 
 /* --- The commit --- */
 
 void health_run(struct atlock *al)
 {
-	struct health *health = &al->health;
+	struct health *health = al->health;
 	int64_t began = metrics_now();
 	int rc = lease_note_clock(al);
 
@@ -70,7 +78,7 @@ void health_run(struct atlock *al)
 
 static void health_probe(struct atlock *al)
 {
-	struct health *health = &al->health;
+	struct health *health = al->health;
 	int64_t now = metrics_now();
 	int64_t until = now + PROBE_WAIT;
 	struct timespec end = { .tv_sec = until / ATLOCK_SECOND, .tv_nsec = until % ATLOCK_SECOND };
@@ -254,7 +262,7 @@ static void health_note_step(struct health *health, int64_t offset)
 
 static void look_take(struct atlock *al, struct look *look)
 {
-	struct health *health = &al->health;
+	struct health *health = al->health;
 
 	*look = (struct look){ .al = al };
 	clock_read(&al->clock, &look->now, &look->wall);

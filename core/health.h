@@ -44,8 +44,8 @@ struct health_report {
 	struct health_check checks[HEALTH_CHECKS];
 };
 
-void health_init(struct health *health);
-void health_clear(struct health *health);
+int health_new(struct health **out);
+void health_free(struct health *health);
 
 /* Makes the commit that was asked for. On the manager's own thread. */
 void health_run(struct atlock *al);

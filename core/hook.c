@@ -174,7 +174,7 @@ static void hook_command(struct hook *hook, const char *command)
 
 static void hook_take(struct atlock *al)
 {
-	const char *command = manager_options(al)->on_event;
+	const char *command = state_options(al)->on_event;
 	uint64_t last = newest(al);
 	uint64_t next = hook_position(al, command, last);
 
@@ -218,7 +218,7 @@ static void slot_ended(struct atlock *al, struct slot *slot, const char *why, bo
 
 	pthread_mutex_lock(&hook->mutex);
 	before = hook->breaker.state;
-	breaker_done(&hook->breaker, why == NULL, now, manager_random(al));
+	breaker_done(&hook->breaker, why == NULL, now, state_random(al));
 	breaker = hook->breaker;
 	hook->ok += why == NULL;
 	hook->failed += why != NULL && !timed_out;
@@ -232,7 +232,7 @@ static void slot_ended(struct atlock *al, struct slot *slot, const char *why, bo
 	if (why == NULL || slot->tries >= HOOK_TRIES)
 		slot_clear(slot);
 	else
-		slot->resume = now + breaker_backoff(&slot->pause, RETRY_MAX, manager_random(al));
+		slot->resume = now + breaker_backoff(&slot->pause, RETRY_MAX, state_random(al));
 }
 
 static void slot_check(struct atlock *al, struct slot *slot)
@@ -254,7 +254,7 @@ static void slot_check(struct atlock *al, struct slot *slot)
 
 static void slot_start(struct atlock *al, struct slot *slot)
 {
-	const struct atlock_options *options = manager_options(al);
+	const struct atlock_options *options = state_options(al);
 	struct hook *hook = al->hook;
 	int64_t now = metrics_now();
 	bool admitted;
@@ -380,7 +380,7 @@ int hook_configured(struct atlock *al)
 		hook_wake(al);
 		return 0;
 	}
-	if (manager_options(al)->on_event[0] == '\0')
+	if (state_options(al)->on_event[0] == '\0')
 		return 0;
 	hook->next = newest(al);
 	sigfillset(&all);

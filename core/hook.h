@@ -11,7 +11,7 @@
 #define CORE_HOOK_H
 
 #include "breaker.h"
-#include "manager.h"
+#include "state.h"
 
 #define HOOK_SLOTS 4
 #define HOOK_TRIES 3

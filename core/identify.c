@@ -4,8 +4,8 @@
 
 #include "comm.h"
 #include "holder.h"
-#include "manager.h"
 #include "process.h"
+#include "state.h"
 
 int atlock_identify(struct atlock *al, pid_t tid, uid_t uid, gid_t gid, const char *who_text, struct atlock_caller *out,
 		    struct atlock_why *why)
@@ -20,8 +20,7 @@ int atlock_identify(struct atlock *al, pid_t tid, uid_t uid, gid_t gid, const ch
 	if (!al->sees_processes || comms_read(al->comms, tid, comm, &known) < 0)
 		comm[0] = '\0';
 	before = known;
-	rc = holder_identify(manager_users(al), al->sessions, manager_options(al), tid, uid, gid, who_text, &known, out,
-			     why);
+	rc = holder_identify(al->users, al->sessions, state_options(al), tid, uid, gid, who_text, &known, out, why);
 	if (known.number != before.number || known.start != before.start)
 		comms_remember(al->comms, tid, &known);
 	memcpy(out->comm, comm, sizeof(comm));

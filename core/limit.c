@@ -4,7 +4,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "config.h"
 #include "dir_path.h"
 #include "rate.h"
 #include "tally.h"
@@ -74,7 +73,7 @@ int limit_dirs(struct op *op)
 
 int limit_rate(struct atlock *al, const struct atlock_caller *caller, struct atlock_why *why)
 {
-	int64_t limit = manager_options(al)->rate_limit;
+	int64_t limit = state_options(al)->rate_limit;
 
 	if (limit == 0 || caller == NULL || caller->admin ||
 	    rates_take(al->rates, caller->uid, ATLOCK_SECOND / limit, clock_now(&al->clock)))

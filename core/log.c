@@ -111,7 +111,7 @@ __attribute__((format(printf, 3, 0))) static void log_format(struct atlock *al, 
 
 static bool log_wants(struct atlock *al, enum atlock_log_level level)
 {
-	return al->log != NULL ? (int64_t)level <= manager_options(al)->log_level : process_wants(level);
+	return al->log != NULL ? (int64_t)level <= state_options(al)->log_level : process_wants(level);
 }
 
 void log_write(struct atlock *al, enum atlock_log_level level, const char *fmt, ...)

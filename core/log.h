@@ -5,7 +5,7 @@
 #ifndef CORE_LOG_H
 #define CORE_LOG_H
 
-#include "manager.h"
+#include "state.h"
 
 void log_write(struct atlock *al, enum atlock_log_level level, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));

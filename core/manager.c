@@ -1,5 +1,4 @@
-#include "manager.h"
-
+/* A manager as a whole: opened, resumed where the last one stopped, closed. */
 #include <bsd/stdlib.h>
 #include <bsd/string.h>
 #include <errno.h>
@@ -16,6 +15,7 @@
 #include "event.h"
 #include "format.h"
 #include "fsck.h"
+#include "health.h"
 #include "hook.h"
 #include "limit.h"
 #include "log.h"
@@ -28,41 +28,11 @@
 #include "seal.h"
 #include "session.h"
 #include "space.h"
+#include "state.h"
 #include "tally.h"
 #include "users.h"
 #include "watch.h"
 #include "why.h"
-
-struct users *manager_users(struct atlock *al)
-{
-	return al->users;
-}
-
-/* splitmix64: any state gives a good sequence, and taking a step is one addition. */
-uint64_t manager_random(struct atlock *al)
-{
-	uint64_t z = atomic_fetch_add_explicit(&al->random, UINT64_C(0x9e3779b97f4a7c15), memory_order_relaxed);
-
-	z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-	z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-	return z ^ (z >> 31);
-}
-
-/* --- Time --- */
-
-int64_t atlock_now(struct atlock *al)
-{
-	return al == NULL ? 0 : clock_now(&al->clock);
-}
-
-int64_t atlock_wall(struct atlock *al, int64_t instant)
-{
-	int64_t wall;
-
-	if (al == NULL || instant == ATLOCK_NEVER || __builtin_add_overflow(instant, clock_offset(&al->clock), &wall))
-		return instant;
-	return wall;
-}
 
 /* --- Opening --- */
 
@@ -96,7 +66,7 @@ static int resume_in_txn(struct op *op)
 	clock_start(&op->al->clock, op->al->store, op->tail.time, op->tail.offset);
 	clock_read(&op->al->clock, &op->now, &op->wall);
 	op->al->opened = op->wall;
-	op->al->health.offset = op->wall - op->now;
+	op->al->health->offset = op->wall - op->now;
 	if (op->al->readonly)
 		return 0;
 	/* Older versions did not count these. */
@@ -206,13 +176,15 @@ static int manager_prepare(struct atlock *al, const struct atlock_setup *setup, 
 		al->random = setup->seed;
 	else
 		arc4random_buf(&al->random, sizeof(al->random));
-	al->instance = manager_random(al);
+	al->instance = state_random(al);
 	rc = config_start(al, &options);
 	if (rc == 0)
 		rc = process_boot_tag(&al->boot);
 	al->sees_processes = process_proc_is_ours() == 0;
 	if (rc == 0)
 		rc = users_new(&al->users, NULL);
+	if (rc == 0)
+		rc = health_new(&al->health);
 	if (rc == 0)
 		rc = rates_new(&al->rates);
 	if (rc == 0)
@@ -238,7 +210,7 @@ static int manager_store(struct atlock *al, const char *uri, const struct atlock
 {
 	struct test_clock *clock = NULL;
 	struct store_options options = {
-		.sync = manager_options(al)->sync == ATLOCK_SYNC_OFF ? STORE_SYNC_OFF : STORE_SYNC_COMMIT,
+		.sync = state_options(al)->sync == ATLOCK_SYNC_OFF ? STORE_SYNC_OFF : STORE_SYNC_COMMIT,
 		.check = setup->repair,
 		.readonly = setup->readonly,
 		.max_bytes = setup->store_max_bytes,
@@ -278,7 +250,7 @@ static void manager_free(struct atlock *al)
 	free(al->test_clock);
 	seal_free(al);
 	config_free(al);
-	health_clear(&al->health);
+	health_free(al->health);
 	pthread_mutex_destroy(&al->options_mutex);
 	free(al);
 }
@@ -298,7 +270,6 @@ int atlock_open(struct atlock **out, const char *store, const struct atlock_setu
 	if (al == NULL)
 		return why_set(why, -ENOMEM, ATLOCK_BACKEND_ERROR, "out of memory");
 	pthread_mutex_init(&al->options_mutex, NULL);
-	health_init(&al->health);
 	rc = manager_prepare(al, setup, why);
 	if (rc == 0)
 		rc = seal_load(al, why);

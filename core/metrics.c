@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <time.h>
 
-#include "manager.h"
+#include "state.h"
 
 static const char *const call_names[METRICS_CALLS] = {
 	[METRICS_NONE] = "none",

@@ -6,7 +6,6 @@
 
 #include "allow.h"
 #include "background.h"
-#include "config.h"
 #include "ends.h"
 #include "grant.h"
 #include "holder.h"
@@ -60,7 +59,7 @@ static void pile_free(struct pile *pile)
 
 void op_init(struct op *op, struct atlock *al, const struct atlock_caller *caller, struct atlock_why *why)
 {
-	const struct config *config = config_now(al);
+	const struct config *config = state_config(al);
 
 	op->al = al;
 	op->options = &config->options;
@@ -377,7 +376,7 @@ static void op_begin(struct op *op, op_fn *fn)
 	op->fn = fn;
 	op->decided = false;
 	op->began = op->call != METRICS_NONE ? metrics_now() : 0;
-	op->random = manager_random(op->al);
+	op->random = state_random(op->al);
 }
 
 /* The store has said `rc`. */

@@ -17,11 +17,11 @@
 #ifndef CORE_OP_H
 #define CORE_OP_H
 
-#include "manager.h"
 #include "name.h"
 #include "policy.h"
 #include "position.h"
 #include "record.h"
+#include "state.h"
 
 /* Bytes gathered during an operation; small ones need no allocation. */
 struct pile {

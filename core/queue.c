@@ -193,7 +193,7 @@ static int join_prepare(struct atlock *al, const struct atlock_request *req, str
 		rc = lock_text_parse(req, false, &join->change, why);
 	if (rc < 0)
 		return rc;
-	options = manager_options(al);
+	options = state_options(al);
 	join->priority = join->change.priority >= 0 ? (enum atlock_priority)join->change.priority : req->priority;
 	join->asked = join->change.ttl != 0 ? join->change.ttl : req->ttl;
 	rc = why_line(why, rules_ttl(options, req->caller, join->asked, &join->ttl, why), join->change.lease_line);

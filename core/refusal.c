@@ -104,7 +104,7 @@ static struct noted *noted_add(struct atlock *al, struct refusals *refusals, uid
 	if (refusals->noted == NULL)
 		refusals->noted = calloc(NOTED_MAX, sizeof(*refusals->noted));
 	if (refusals->noted == NULL || refusals->count == NOTED_MAX ||
-	    user->written >= manager_options(al)->events_refused) {
+	    user->written >= state_options(al)->events_refused) {
 		user->skipped++;
 		return NULL;
 	}

@@ -25,7 +25,7 @@ static const enum record_table tables[] = { TABLE_TEXT, TABLE_TICKET_TEXT, TABLE
 
 int seal_load(struct atlock *al, struct atlock_why *why)
 {
-	const struct atlock_options *options = manager_options(al);
+	const struct atlock_options *options = state_options(al);
 	const char *const paths[] = { options->key_file, options->old_key_file };
 	struct seal *seal;
 	int rc = 0;

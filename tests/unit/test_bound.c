@@ -2,9 +2,9 @@
  * Locks that live and die with a process, an open file or a boot. The processes are real, and are killed.
  */
 #include "child.h"
-#include "manager.h"
 #include "process.h"
 #include "stage.h"
+#include "state.h"
 
 #include <errno.h>
 #include <setjmp.h>

@@ -21,7 +21,8 @@
 
 #include <cmocka.h>
 
-#include "manager.h"
+#include "health.h"
+#include "state.h"
 
 enum fault { NONE, META, PAGES, SYNC };
 
@@ -113,7 +114,7 @@ static void assert_health(struct stage *s, const char *first, const char *check)
 {
 	size_t len = 0;
 
-	s->al->health.done -= 2 * ATLOCK_SECOND;
+	s->al->health->done -= 2 * ATLOCK_SECOND;
 	char *text = atlock_health_text(s->al, true, &len);
 	assert_non_null(text);
 	if (strncmp(text, first, strlen(first)) != 0 || strstr(text, check) == NULL)

@@ -11,7 +11,8 @@
 
 #include <cmocka.h>
 
-#include "manager.h"
+#include "health.h"
+#include "state.h"
 
 /* What `cat health` prints. Free it. */
 static char *health(struct stage *s)
@@ -37,7 +38,7 @@ static void assert_health(struct stage *s, const char *first, const char *check)
 /* The last commit was made longer ago than a second. */
 static void later(struct stage *s)
 {
-	s->al->health.done -= 2 * ATLOCK_SECOND;
+	s->al->health->done -= 2 * ATLOCK_SECOND;
 }
 
 static void all_is_well_at_first(void **state)
@@ -92,7 +93,7 @@ static void slow_commit_is_degraded(void **state)
 	struct stage *s = *state;
 
 	free(health(s));
-	s->al->health.took = 1500 * INT64_C(1000000);
+	s->al->health->took = 1500 * INT64_C(1000000);
 	assert_health(s, "degraded store: a commit took 1500 ms\n", "\nstore=degraded a commit");
 }
 
@@ -111,9 +112,9 @@ static void thread_that_does_not_answer_is_degraded_then_failing(void **state)
 {
 	struct stage *s = *state;
 
-	s->al->health.asked = metrics_now() - 3 * ATLOCK_SECOND;
+	s->al->health->asked = metrics_now() - 3 * ATLOCK_SECOND;
 	assert_health(s, "degraded sweeper: it has not answered for 3 s", "\nsweeper=degraded it has");
-	s->al->health.asked = metrics_now() - 40 * ATLOCK_SECOND;
+	s->al->health->asked = metrics_now() - 40 * ATLOCK_SECOND;
 	assert_health(s, "failing sweeper: it has not answered for 40 s", "\nsweeper=failing it has");
 }
 
@@ -128,7 +129,7 @@ static void clock_that_was_set_shows_for_five_minutes(void **state)
 	assert_health(s, "degraded clock: the wall clock was set by 3600 s; leases go on as they were\n",
 		      "\nclock=degraded the wall clock");
 	assert_health(s, "degraded clock: ", "");
-	s->al->health.stepped -= 300 * ATLOCK_SECOND;
+	s->al->health->stepped -= 300 * ATLOCK_SECOND;
 	assert_health(s, "ok\n", "\nclock=ok\n");
 }
 
@@ -138,7 +139,7 @@ static void worst_check_comes_first(void **state)
 
 	mem_world_faults(s->world)->max_keys = 1;
 	assert_int_equal(stage_acquire(s, "global/a", "alice@1", 60), -EDQUOT);
-	s->al->health.asked = metrics_now() - 40 * ATLOCK_SECOND;
+	s->al->health->asked = metrics_now() - 40 * ATLOCK_SECOND;
 	assert_health(s, "failing sweeper: ", "\nroom=degraded ");
 }
 
@@ -148,8 +149,8 @@ static void own_thread_answers(void **state)
 	struct stage *s = *state;
 
 	assert_health(s, "ok\n", "\nsweeper=ok\n");
-	assert_true(s->al->health.done != 0);
-	assert_int_equal(s->al->health.asked, 0);
+	assert_true(s->al->health->done != 0);
+	assert_int_equal(s->al->health->asked, 0);
 }
 
 int main(void)

@@ -1,26 +1,25 @@
 /*
- * The manager itself: what struct atlock is made of. Private to core/.
- *
- * Lock order: `park_mutex` is a leaf; no store call and no callback is made under it. Options: see
- * config.h.
+ * What struct atlock is made of, and what every operation asks of it. Each part is made and freed by the file that knows it,
+ * and opaque here; manager.c puts them together. Private to core/.
  */
-#ifndef CORE_MANAGER_H
-#define CORE_MANAGER_H
+#ifndef CORE_STATE_H
+#define CORE_STATE_H
 
 #include <pthread.h>
 #include <stdatomic.h>
 
 #include "atlock.h"
 #include "clock.h"
-#include "health.h"
 #include "metrics.h"
 #include "store.h"
 
 struct background;
 struct hook;
-struct config;
 struct ends;
+struct health;
 struct park;
+struct policy;
+struct positions;
 struct refusals;
 struct rates;
 struct tallies;
@@ -35,6 +34,16 @@ struct watch;
 struct log_limit {
 	_Atomic int64_t last; /* see metrics_now() */
 	_Atomic uint64_t left_out;
+};
+
+/*
+ * The options in force, an immutable snapshot: readers take no lock, a change replaces it (config.h), and an old one stays until
+ * the end.
+ */
+struct config {
+	struct atlock_options options;
+	struct policy *policy; /* NULL: none; the same in several until it is read again */
+	struct config *older;  /* kept for readers that still look at it */
 };
 
 struct atlock {
@@ -74,16 +83,16 @@ struct atlock {
 	_Atomic uint64_t random;       /* state of the generator */
 	_Atomic uint64_t owners_swept; /* see struct atlock_status */
 	struct metrics metrics;
-	struct health health;
+	struct health *health;
 	int64_t opened;                /* wall time */
 	struct test_clock *test_clock; /* replaces the system's, if not NULL */
 };
 
 /* Valid until atlock_close(). */
-const struct atlock_options *manager_options(struct atlock *al);
-struct users *manager_users(struct atlock *al);
+const struct config *state_config(struct atlock *al);
+const struct atlock_options *state_options(struct atlock *al);
 
 /* A number nobody can guess, or with a seed the next of a fixed sequence. */
-uint64_t manager_random(struct atlock *al);
+uint64_t state_random(struct atlock *al);
 
 #endif

@@ -1,0 +1,35 @@
+#include "state.h"
+
+const struct config *state_config(struct atlock *al)
+{
+	return atomic_load_explicit(&al->config, memory_order_acquire);
+}
+
+const struct atlock_options *state_options(struct atlock *al)
+{
+	return &state_config(al)->options;
+}
+
+/* splitmix64: any state gives a good sequence, and taking a step is one addition. */
+uint64_t state_random(struct atlock *al)
+{
+	uint64_t z = atomic_fetch_add_explicit(&al->random, UINT64_C(0x9e3779b97f4a7c15), memory_order_relaxed);
+
+	z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+	z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+	return z ^ (z >> 31);
+}
+
+int64_t atlock_now(struct atlock *al)
+{
+	return al == NULL ? 0 : clock_now(&al->clock);
+}
+
+int64_t atlock_wall(struct atlock *al, int64_t instant)
+{
+	int64_t wall;
+
+	if (al == NULL || instant == ATLOCK_NEVER || __builtin_add_overflow(instant, clock_offset(&al->clock), &wall))
+		return instant;
+	return wall;
+}
