@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "background.h"
+#include "alarm.h"
 #include "bound.h"
 #include "grant.h"
 #include "lock.h"
@@ -147,7 +147,7 @@ int ends_give_back(struct atlock *al, struct atlock_end *end)
 		return rc;
 	}
 	ends_keep(al->ends, end);
-	background_ends(al);
+	alarm_ends(al);
 	return rc;
 }
 

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "background.h"
+#include "alarm.h"
 #include "hook.h"
 #include "lease.h"
 #include "memory.h"
@@ -91,10 +91,11 @@ static void health_probe(struct atlock *al)
 	pthread_mutex_unlock(&health->mutex);
 	if (!ask)
 		return;
-	if (!background_probe(al)) {
+	if (al->alarms == NULL) {
 		health_run(al);
 		return;
 	}
+	alarm_set(al, ALARM_PROBE, 0);
 	pthread_mutex_lock(&health->mutex);
 	while (health->asked == now)
 		if (pthread_cond_timedwait(&health->answered, &health->mutex, &end) != 0)
@@ -176,7 +177,7 @@ static enum health_level check_sweeper(const struct look *look, char *text, size
 			       silent / ATLOCK_SECOND);
 		return silent >= ANSWER_NEVER ? HEALTH_FAILING : HEALTH_DEGRADED;
 	}
-	if (look->al->background == NULL || look->due >= look->now - OVERDUE)
+	if (look->al->alarms == NULL || look->due >= look->now - OVERDUE)
 		return HEALTH_OK;
 	(void)snprintf(text, len, "leases have been over for %" PRId64 " s and are not ended",
 		       (look->now - look->due) / ATLOCK_SECOND);

@@ -326,7 +326,7 @@ void atlock_close(struct atlock *al)
 
 	if (al == NULL)
 		return;
-	background = al->background != NULL;
+	background = al->alarms != NULL;
 	background_stop(al);
 	if (background)
 		(void)atlock_run_refused(al);

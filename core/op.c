@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "alarm.h"
 #include "allow.h"
 #include "background.h"
 #include "ends.h"
@@ -359,7 +360,7 @@ static void op_deliver(struct op *op)
 	for (i = 0; i < op->bound.len / sizeof(*bound); i++)
 		background_bind(op->al, bound[i].pid, bound[i].start);
 	if (op->due != ATLOCK_NEVER)
-		background_arm(op->al, op->due);
+		alarm_due(op->al, op->due);
 	for (i = 0; i < op->notices.len / sizeof(*notices); i++)
 		op_answer(op, notices[i]);
 	for (at = 0; at < op->changes.len;) {

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "background.h"
+#include "alarm.h"
 #include "behind.h"
 #include "ends.h"
 #include "op.h"
@@ -242,7 +242,7 @@ void park_leave(struct atlock *al, uint64_t number)
 	}
 	pthread_mutex_unlock(&park->mutex);
 	if (parked != NULL)
-		background_ends(al);
+		alarm_ends(al);
 }
 
 int park_next_leaving(struct park *park, uint64_t *number)

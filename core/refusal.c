@@ -6,13 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "background.h"
+#include "alarm.h"
 #include "event.h"
 #include "space.h"
 
-#define NOTED_MAX 256  /* that wait to be written: more than one user may have in a second */
-#define USERS 1024     /* whose refusals are counted apart */
-#define USER_PROBES 16 /* places where one of them may be */
+#define REFUSED_AFTER (ATLOCK_SECOND / 10) /* others may come meanwhile, and share a commit */
+#define NOTED_MAX 256                      /* that wait to be written: more than one user may have in a second */
+#define USERS 1024                         /* whose refusals are counted apart */
+#define USER_PROBES 16                     /* places where one of them may be */
 
 struct noted {
 	enum metrics_call call;
@@ -154,7 +155,7 @@ static void note(struct atlock *al, enum metrics_call call, const struct atlock_
 	}
 	pthread_mutex_unlock(&refusals->mutex);
 	if (first)
-		background_refused(al);
+		alarm_set(al, ALARM_REFUSED, REFUSED_AFTER);
 }
 
 void refusal_note(const struct op *op, int rc)

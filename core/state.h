@@ -13,7 +13,7 @@
 #include "metrics.h"
 #include "store.h"
 
-struct background;
+struct alarms;
 struct hook;
 struct ends;
 struct health;
@@ -70,9 +70,10 @@ struct atlock {
 	struct tallies *tallies;
 	struct sessions *sessions;
 	struct comms *comms;
-	struct watch *watch;           /* processes that locks live and die with */
-	struct background *background; /* NULL if the caller drives time itself */
-	struct hook *hook;             /* the same */
+	struct watch *watch;   /* processes that locks live and die with */
+	struct alarms *alarms; /* NULL if the caller drives time itself */
+	pthread_t thread;      /* acts on them */
+	struct hook *hook;     /* the same */
 
 	struct seal *seal;             /* keys of the users' texts; NULL: none was given */
 	bool sees_processes;           /* /proc is of our pid namespace */
