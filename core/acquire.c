@@ -52,7 +52,7 @@ static int acquire_one(struct op *op, struct acquire *acquire)
 		rc = lock_again(op, lock, acquire->asked == 0 ? 0 : acquire->ttl, &acquire->change, &record);
 	}
 	if (rc >= 0 && acquire->out != NULL) {
-		grant_fill(acquire->out, &record);
+		table_grant_fill(acquire->out, &record);
 		acquire->out->again = rc == 1;
 	}
 	return rc;

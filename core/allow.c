@@ -7,7 +7,6 @@
 #include "dir_path.h"
 #include "meta.h"
 #include "rules.h"
-#include "users.h"
 #include "why.h"
 
 /* The verdict, or -EIO. Costs nothing where there is no policy. */
@@ -115,26 +114,6 @@ bool atlock_hides(struct atlock *al)
 	return al != NULL && policy_hides(state_config(al)->policy);
 }
 
-struct member {
-	struct users *users;
-	uid_t uid;
-};
-
-static int member_of(void *arg, const char *group)
-{
-	const struct member *member = arg;
-
-	return users_in_group(member->users, member->uid, group);
-}
-
-void allow_user(struct atlock *al, const struct policy *policy, const struct atlock_caller *caller,
-		struct policy_user *out)
-{
-	struct member member = { al->users, caller->uid };
-
-	policy_user_init(policy, caller->owner, member_of, &member, out);
-}
-
 /* Writes one line into `out`, which has room for it; without its value if that is not for the reader. */
 static size_t line_show(const struct policy *policy, struct policy_question question, const struct meta_line *line,
 			char *out)
@@ -182,7 +161,7 @@ int atlock_view_hide(struct atlock *al, const struct atlock_caller *reader, cons
 		return 1;
 	if (atlock_name_show(al, &view->name, path, sizeof(path)) < 0)
 		return -EIO;
-	allow_user(al, policy, reader, &user);
+	policy_user_find(policy, al->users, reader->owner, reader->uid, &user);
 	/* Every line is at least "=\n", so that this is room for all of them hidden. */
 	out = malloc(left + (left / 2 + 1) * strlen(ATLOCK_HIDDEN));
 	if (out == NULL)

@@ -8,10 +8,6 @@
 
 #include "op.h"
 
-/* Who a caller is for the policy. May ask a directory service. */
-void allow_user(struct atlock *al, const struct policy *policy, const struct atlock_caller *caller,
-		struct policy_user *out);
-
 /* 0 unless a rule denies it: then -EACCES, and why names the rule's line. -EIO if a group that matters cannot be looked up. */
 int allow_action(struct op *op, struct slice lock, enum policy_action action);
 

@@ -67,7 +67,7 @@ static int change_end(struct op *op, struct change *change, enum atlock_event_ty
 		rc = type == ATLOCK_EVENT_TRANSFERRED ? event_transferred(op, change->lock, &change->old, &change->new)
 						      : event_lock(op, type, change->lock, &change->new);
 	if (rc == 0 && change->out != NULL)
-		grant_fill(change->out, &change->new);
+		table_grant_fill(change->out, &change->new);
 	return rc;
 }
 

@@ -88,7 +88,4 @@ int fsck_others(struct fsck *fsck);
 /* A directory that is in the way where it is, or has lost its place: it goes to custom/ as "lost-<id>". */
 int fsck_dir_lose(struct fsck *fsck, uint64_t id);
 
-/* What is left to tell the lease time by if the end of the event chain cannot: see clock_start(). */
-int fsck_clock(struct op *op, int64_t *last, int64_t *offset);
-
 #endif

@@ -110,26 +110,3 @@ int fsck_counter(struct fsck *fsck)
 	fsck->op->counter_loaded = false;
 	return fsck->fix ? op_put(fsck->op, RECORD_COUNTER, &key, &counter) : 0;
 }
-
-/* Of the newest lock both clocks are known. */
-int fsck_clock(struct op *op, int64_t *last, int64_t *offset)
-{
-	const unsigned char first = TABLE_LOCK;
-	struct record_key from = record_key_of(TABLE_LOCK, (struct slice){ NULL, 0 });
-	struct record_lock record;
-	uint64_t newest = 0;
-	struct slice key;
-	struct slice value;
-	int rc;
-
-	*last = *offset = 0;
-	while ((rc = store_next(op->txn, record_key_slice(&from), (struct slice){ &first, 1 }, &key, &value)) == 0) {
-		from = record_key_after(key);
-		if (record_decode(RECORD_LOCK, value, &record) < 0 || record.token <= newest)
-			continue;
-		newest = record.token;
-		*last = record.acquired;
-		*offset = (int64_t)record.id_time - record.acquired;
-	}
-	return rc < 0 ? rc : 0;
-}

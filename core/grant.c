@@ -12,18 +12,6 @@
 #define HOLD_BUCKETS 4096
 #define HOLD_WEIGHT 4 /* the newest counts a quarter */
 
-void grant_fill(struct atlock_grant *out, const struct record_lock *record)
-{
-	*out = (struct atlock_grant){
-		.token = record->token,
-		.version = record->version,
-		.acquired_at = record->acquired,
-		.expires_at = record->expires,
-		.ticket = record->ticket,
-		.id_random = record->id_random,
-	};
-}
-
 static struct record_key hold_key(struct slice lock)
 {
 	const unsigned char *bytes = lock.data;

@@ -7,8 +7,6 @@
 
 #include "table.h"
 
-void grant_fill(struct atlock_grant *out, const struct record_lock *record);
-
 /*
  * Ends what is over at this instant on one lock: its lease, its claim, its delay, tickets past their deadline; and hands
  * over. Afterwards `record` is how the lock stands (1: free, then nobody waits).

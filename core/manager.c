@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "after.h"
 #include "background.h"
 #include "bound.h"
 #include "comm.h"
@@ -14,9 +15,9 @@
 #include "ends.h"
 #include "event.h"
 #include "format.h"
-#include "fsck.h"
 #include "health.h"
 #include "hook.h"
+#include "lease.h"
 #include "limit.h"
 #include "log.h"
 #include "owed.h"
@@ -108,7 +109,7 @@ static int repair_in_txn(struct op *op)
 		last = op->tail.time;
 		offset = op->tail.offset;
 	} else {
-		rc = fsck_clock(op, &last, &offset);
+		rc = lease_last(op, &last, &offset);
 	}
 	if (rc < 0)
 		return rc;
@@ -162,6 +163,7 @@ static int manager_prepare(struct atlock *al, const struct atlock_setup *setup, 
 	rc = atlock_options_check(&options, why);
 	if (rc < 0)
 		return rc;
+	al->after = after_op;
 	al->on_change = setup->on_change;
 	al->change_arg = setup->change_arg;
 	al->log = setup->log;

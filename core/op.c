@@ -4,18 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "alarm.h"
-#include "allow.h"
-#include "background.h"
-#include "ends.h"
-#include "grant.h"
 #include "holder.h"
-#include "hook.h"
 #include "log.h"
-#include "park.h"
-#include "refusal.h"
+#include "table.h"
 #include "tally.h"
-#include "watch.h"
 #include "why.h"
 
 /* How many numbers a synced commit reserves when commits are not synced: a lost tail never gives one out twice. */
@@ -66,7 +58,7 @@ void op_init(struct op *op, struct atlock *al, const struct atlock_caller *calle
 	op->options = &config->options;
 	op->policy = caller != NULL && !caller->admin ? config->policy : NULL;
 	if (op->policy != NULL)
-		allow_user(al, op->policy, caller, &op->policy_user);
+		policy_user_find(op->policy, al->users, caller->owner, caller->uid, &op->policy_user);
 	op->caller = caller;
 	op->holder = NULL;
 	op->request = NULL;
@@ -324,54 +316,6 @@ static int op_explain(struct op *op, int rc)
 		       strerror(-rc), store_prospect(op));
 }
 
-static void op_announce(struct op *op, enum atlock_change what, struct slice key)
-{
-	const struct atlock_request *req = op->request;
-	struct atlock_name name;
-
-	if (req != NULL && req->own != NULL && what != ATLOCK_CHANGE_DIR && slice_equal(key, name_slice(req->name))) {
-		++*req->own;
-		return;
-	}
-	name_from_key(&name, key);
-	op->al->on_change(op->al->change_arg, what, &name);
-}
-
-static void op_answer(const struct op *op, struct notice notice)
-{
-	if (notice.circle != 0)
-		notice.reason = (const char *)op->texts.data + notice.circle - 1;
-	park_finish(op->al, &notice);
-}
-
-static void op_deliver(struct op *op)
-{
-	const struct notice *notices = (const struct notice *)(const void *)op->notices.data;
-	const struct bound *bound = (const struct bound *)(const void *)op->bound.data;
-	const struct metrics_mark *marks = (const struct metrics_mark *)(const void *)op->marks.data;
-	size_t at;
-	size_t i;
-
-	position_committed(op);
-	for (i = 0; i < op->marks.len / sizeof(*marks); i++)
-		metrics_mark(&op->al->metrics, &marks[i]);
-	if (op->marks.len > 0)
-		hook_wake(op->al);
-	for (i = 0; i < op->bound.len / sizeof(*bound); i++)
-		background_bind(op->al, bound[i].pid, bound[i].start);
-	if (op->due != ATLOCK_NEVER)
-		alarm_due(op->al, op->due);
-	for (i = 0; i < op->notices.len / sizeof(*notices); i++)
-		op_answer(op, notices[i]);
-	for (at = 0; at < op->changes.len;) {
-		const unsigned char *change = op->changes.data + at;
-		struct slice key = { change + 3, (size_t)change[1] << 8 | change[2] };
-
-		op_announce(op, (enum atlock_change)change[0], key);
-		at += 3 + key.len;
-	}
-}
-
 static void op_begin(struct op *op, op_fn *fn)
 {
 	op->fn = fn;
@@ -383,25 +327,23 @@ static void op_begin(struct op *op, op_fn *fn)
 /* The store has said `rc`. */
 static int op_end(struct op *op, int rc)
 {
-	if (rc >= 0) {
-		op_deliver(op);
+	bool committed = rc >= 0;
+
+	if (committed) {
+		position_committed(op);
 		if (op->refusal < 0)
 			rc = op->refusal;
 	} else if (op->decided) {
 		tally_forget(op);
 		why_clear(op->why);
 	}
-	if (op->claimed != 0)
-		ends_settle(op, rc >= 0);
 	rc = op_explain(op, rc);
+	op->al->after(op, committed, rc);
 	pile_free(&op->notices);
 	pile_free(&op->changes);
 	pile_free(&op->bound);
 	pile_free(&op->marks);
 	pile_free(&op->texts);
-	/* One that wrote something nonetheless has an event of its own. */
-	if (op->refusal == 0)
-		refusal_note(op, rc);
 	return metrics_count(&op->al->metrics, op->call, op->began, rc, op->why);
 }
 
@@ -452,7 +394,7 @@ void op_tell(struct op *op, const struct record_ticket *ticket, int err, enum at
 	notice->code = code;
 	notice->circle = err == -EDEADLK ? op->circle : 0;
 	if (granted != NULL)
-		grant_fill(&notice->grant, granted);
+		table_grant_fill(&notice->grant, granted);
 }
 
 void op_circle(struct op *op, const char *text)

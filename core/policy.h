@@ -7,7 +7,7 @@
  * canonical path: ? is a byte and * are bytes other than '/', ** are any bytes. Empty lines and lines that begin with # say nothing.
  *
  *	policy_parse(text, len, &policy, &why);
- *	policy_user_init(policy, "alice", in_group, arg, &user);	may ask a directory service
+ *	policy_user_find(policy, users, "alice", 1000, &user);	may ask a directory service
  *	policy_decide(policy, &(struct policy_question){ .user = &user, ... }, &line);	asks nobody
  *	policy_free(policy);
  *
@@ -65,6 +65,11 @@ int policy_load(const char *file, struct policy **out, struct atlock_why *why);
 /* Asks in_group() about every group that the policy names: 0 he is in it, 1 not, < 0 nobody can tell. `name` is kept. */
 typedef int policy_group_fn(void *arg, const char *group);
 void policy_user_init(const struct policy *policy, const char *name, policy_group_fn *in_group, void *arg,
+		      struct policy_user *out);
+
+/* policy_file.c: the same, for a user of the system. May ask a directory service. */
+struct users;
+void policy_user_find(const struct policy *policy, struct users *users, const char *name, uid_t uid,
 		      struct policy_user *out);
 
 /*

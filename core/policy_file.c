@@ -82,6 +82,26 @@ int policy_load(const char *file, struct policy **out, struct atlock_why *why)
 		       strncmp(reason.text, "line", 4) == 0 ? file : "");
 }
 
+struct asked {
+	struct users *users;
+	uid_t uid;
+};
+
+static int asked_in_group(void *arg, const char *group)
+{
+	const struct asked *asked = arg;
+
+	return users_in_group(asked->users, asked->uid, group);
+}
+
+void policy_user_find(const struct policy *policy, struct users *users, const char *name, uid_t uid,
+		      struct policy_user *out)
+{
+	struct asked asked = { users, uid };
+
+	policy_user_init(policy, name, asked_in_group, &asked, out);
+}
+
 /* --- For programs --- */
 
 struct atlock_policy {
@@ -118,25 +138,13 @@ void atlock_policy_free(struct atlock_policy *policy)
 	free(policy);
 }
 
-struct asked {
-	struct users *users;
-	uid_t uid;
-};
-
-static int asked_in_group(void *arg, const char *group)
-{
-	const struct asked *asked = arg;
-
-	return users_in_group(asked->users, asked->uid, group);
-}
-
 int atlock_policy_test(struct atlock_policy *policy, const char *user, const char *action, const char *lock,
 		       struct atlock_policy_answer *out, struct atlock_why *why)
 {
 	struct policy_question question = { .path = lock };
 	struct policy_user who;
-	struct asked asked = { .uid = 0 };
 	char known[160];
+	uid_t uid;
 	gid_t gid;
 	int rc;
 
@@ -146,12 +154,11 @@ int atlock_policy_test(struct atlock_policy *policy, const char *user, const cha
 		policy_actions_print(known, sizeof(known));
 		return why_set(why, -EINVAL, ATLOCK_INVALID_REQUEST, "the action must be one of %s", known);
 	}
-	rc = users_find(policy->users, user, &asked.uid, &gid);
+	rc = users_find(policy->users, user, &uid, &gid);
 	if (rc != 0)
 		return why_set(why, rc < 0 ? rc : -ENOENT, ATLOCK_INVALID_REQUEST,
 			       rc < 0 ? "the user data base does not answer about %s" : "there is no user %s", user);
-	asked.users = policy->users;
-	policy_user_init(policy->policy, user, asked_in_group, &asked, &who);
+	policy_user_find(policy->policy, policy->users, user, uid, &who);
 	question.user = &who;
 	rc = policy_decide(policy->policy, &question, &out->line);
 	if (rc < 0)

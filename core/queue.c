@@ -151,7 +151,7 @@ static int join_in_txn(struct op *op)
 	if (rc == 1 || (record.state != RECORD_DELAYED && rules_is_holder(op, &record, op->caller))) {
 		rc = rc == 1 ? lock_take(op, lock, join->ttl, join->priority, &join->change, &record)
 			     : lock_again(op, lock, join->asked == 0 ? 0 : join->ttl, &join->change, &record);
-		grant_fill(&join->grant, &record);
+		table_grant_fill(&join->grant, &record);
 		join->grant.again = rc == 1;
 		return rc < 0 ? rc : JOIN_TAKEN;
 	}

@@ -15,6 +15,7 @@
 
 struct alarms;
 struct hook;
+struct op;
 struct ends;
 struct health;
 struct park;
@@ -29,6 +30,9 @@ struct sessions;
 struct test_clock;
 struct users;
 struct watch;
+
+/* An operation has ended: what it gathered is to be delivered if it is committed; its caller is told `rc` then. */
+typedef void op_after_fn(struct op *op, bool committed, int rc);
 
 /* Keeps what could happen a thousand times a second from being logged so often; see log_limited(). */
 struct log_limit {
@@ -59,6 +63,7 @@ struct atlock {
 	bool readonly;
 	bool repair; /* see struct atlock_setup */
 
+	op_after_fn *after; /* set by the manager, which knows what is above operations */
 	atlock_change_fn *on_change;
 	void *change_arg;
 	atlock_log_fn *log;

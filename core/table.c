@@ -394,3 +394,15 @@ int table_held_next(struct op *op, struct slice owner, struct slice who, uint64_
 {
 	return index_next(op, TABLE_HELD, owner, who, after, token, lock);
 }
+
+void table_grant_fill(struct atlock_grant *out, const struct record_lock *record)
+{
+	*out = (struct atlock_grant){
+		.token = record->token,
+		.version = record->version,
+		.acquired_at = record->acquired,
+		.expires_at = record->expires,
+		.ticket = record->ticket,
+		.id_random = record->id_random,
+	};
+}

@@ -22,6 +22,9 @@ int table_lock_put(struct op *op, struct slice lock, const struct record_lock *o
 /* Removes the record, its indexes and the user's text. */
 int table_lock_del(struct op *op, struct slice lock, const struct record_lock *old);
 
+/* What a caller is told of a grant. */
+void table_grant_fill(struct atlock_grant *out, const struct record_lock *record);
+
 /* When something happens to the lock by itself: its lease, claim or delay ends. ATLOCK_NEVER if nothing does. */
 int64_t table_lock_due(const struct record_lock *record);
 

@@ -1,0 +1,68 @@
+/* One lock as atlock.h shows it: to anybody, or to its holder alone. */
+#include <errno.h>
+
+#include "lock.h"
+#include "refusal.h"
+#include "rules.h"
+#include "view.h"
+
+struct get {
+	const struct atlock_name *name;
+	struct atlock_view *out;
+};
+
+/* The lock's record if somebody holds it: 0 or 1. What is over is gone, whether or not anybody has settled it. */
+static int held_get(struct op *op, struct slice lock, struct record_lock *record)
+{
+	int rc = table_lock_get(op, lock, record);
+
+	if (rc != 0)
+		return rc;
+	return record->state == RECORD_DELAYED || table_lock_due(record) < op->now;
+}
+
+/* A caller must be its holder; else the name may say who is meant. */
+static int get_in_txn(struct op *op)
+{
+	struct get *get = op->arg;
+	struct slice lock = name_slice(get->name);
+	struct record_lock record;
+	int rc;
+
+	rc = held_get(op, lock, &record);
+	if (rc != 0)
+		return rc;
+	if (op->caller != NULL && !rules_is_holder(op, &record, op->caller))
+		return lock_refuse_other(op, lock, &record, false);
+	if (op->caller == NULL && get->name->who[0] != '\0' && !slice_equal(record.who, slice_of(get->name->who)))
+		return 1;
+	return get->out != NULL ? view_make(op, lock, &record, get->out) : 0;
+}
+
+int atlock_get(struct atlock *al, const struct atlock_name *name, struct atlock_view *out)
+{
+	struct get get = { .name = name, .out = out };
+	struct op op;
+
+	if (al == NULL || name_check(name) < 0)
+		return -EINVAL;
+	op_init(&op, al, NULL, NULL);
+	op.arg = &get;
+	return op_view(&op, get_in_txn);
+}
+
+int atlock_holds(struct atlock *al, const struct atlock_name *name, const struct atlock_caller *caller,
+		 struct atlock_view *out, struct atlock_why *why)
+{
+	struct atlock_request req = { .name = name, .caller = caller };
+	struct get get = { .name = name, .out = out };
+	struct op op;
+	int rc;
+
+	rc = rules_begin(&op, al, &req, METRICS_NONE, &get, why);
+	if (rc < 0)
+		return rc;
+	rc = op_view(&op, get_in_txn);
+	refusal_note(&op, rc);
+	return rc;
+}
