@@ -15,6 +15,8 @@ TIMES ?= 20
 TARGETS ?= $(FUZZ_TARGETS)
 POINTS ?= 300
 JOBS ?= $(shell nproc)
+# Tests wait for clocks and disks: without JOBS= more of them run than processes of the compiler (tests/run).
+TEST_JOBS := $(if $(filter file default undefined,$(origin JOBS)),,$(JOBS))
 AGAIN ?= 0
 MNT ?= mnt
 STORE ?= var
@@ -114,6 +116,7 @@ BENCH_goals := $(filter-out %/core.c %/cycle.c %/path.c $(BENCH_nullfs),$(sort $
 BENCH_PROGRAMS := core nullfs cycle path goals
 BENCH := $(sort $(foreach p,$(BENCH_PROGRAMS),$(BENCH_$(p))))
 MOUNT := $(sort $(wildcard tests/mount/*.c))
+MOUNT_SCRIPTS := $(sort $(wildcard tests/mount/*/*.sh tests/hostile/*.sh))
 
 SOURCES := $(STORE_C) $(CORE) $(FS) $(TOOLS) $(HELP) $(UNIT) $(SIM) $(CRASH) $(FUZZ) $(BENCH) $(MOUNT)
 PUBLIC := core/atlock.h $(sort $(wildcard core/atlock/*.h))
@@ -333,14 +336,15 @@ unmount: ## unmount MNT=
 
 # --- Checking ---
 
+# Every test is a command of tests/run, which starts $(JOBS) at a time if that is given. tests/mount/one says what mount
+# scripts need with a sanitizer.
+
 # ThreadSanitizer of gcc 12 cannot map its shadow memory under much address randomisation.
 runner_thread = $(shell setarch -R true 2>/dev/null && echo setarch -R)
 runner = $(runner_$(notdir $(1)))
 SIM_STEPS_address := 20000
 SIM_STEPS_thread := 5000
-MOUNT_ENV_address := TIME_FACTOR=3 ROUNDS=100
-MOUNT_ENV_thread := TIME_FACTOR=5 ROUNDS=50
-HOSTILE_LONG := TIME_FACTOR=30 ROUNDS=$(or $(ROUNDS),10000)
+HOSTILE_LONG := TEST_TIMEOUT=36000 TIME_FACTOR=30 ROUNDS=$(or $(ROUNDS),10000)
 
 # Slow under ThreadSanitizer, and each has but one thread: only `make SAN=thread check` runs them with it.
 ALONE_thread := $(if $(SAN),,$(patsubst %,tests/unit/test_%.c,bolt foreign lmdb_pages))
@@ -348,13 +352,15 @@ ALONE_thread := $(if $(SAN),,$(patsubst %,tests/unit/test_%.c,bolt foreign lmdb_
 # The commands of one flavour of the tests: its output directory, the simulation's steps.
 unit_commands = $(foreach t,$(filter-out $(ALONE_$(notdir $(1))),$(UNIT)),'$(strip $(call runner,$(1)) $(patsubst tests/unit/%.c,$(1)/unit/%,$(t)))')
 sim_command = $(if $(SIM),'$(strip $(call runner,$(1)) $(1)/sim $(SEED) $(2))')
-mount_command = '$(strip $(call runner,$(1)) env ATLOCKFS_BUILD=$(1) $(MOUNT_ENV_$(notdir $(1))) tests/mount/run)'
+mount_commands = $(foreach t,$(MOUNT_SCRIPTS),'tests/mount/one $(1) $(t)')
 crash_command = '$(strip $(call runner,$(1)) $(1)/crash $(SEED))'
 # The seeds, and changed copies of each.
 fuzz_commands = $(foreach t,$(FUZZ_TARGETS),'$(1)/fuzz_$(t) $(SEED) $(if $(filter bolt,$(t)),20,2000) tests/fuzz/seeds/$(t)')
 install_command = $(if $(SAN),,'tests/install/run $(OUT)')
 bench_commands = $(if $(SAN),,'tests/bench/check $(OUT)' 'tests/bench/smoke $(OUT)')
 SAN_TESTS := $(if $(SAN),,address thread)
+# The slowest first.
+CHECK_BUILDS := $(if $(SAN),,$(OUT)/thread $(OUT)/address) $(OUT)
 
 .PHONY: programs programs-address programs-thread
 programs: $(if $(SAN),,libraries)
@@ -367,12 +373,12 @@ programs-address programs-thread: programs-%: | $(NEED)test
 .PHONY: check
 check: programs $(if $(SAN),,lint) $(SAN_TESTS:%=programs-%) ## lint, unit tests, simulation, mounts, benchmark; also under sanitizers
 	@tests/users
-	@TEST_TIMEOUT=3600 AGAIN=$(AGAIN) tests/run \
-		$(call mount_command,$(OUT)) $(foreach s,$(SAN_TESTS),$(call mount_command,$(OUT)/$(s))) \
-		$(install_command) \
+	@JOBS=$(TEST_JOBS) AGAIN=$(AGAIN) tests/run \
+		$(call sim_command,$(OUT),$(or $(SIM_STEPS_$(SAN)),$(STEPS))) $(bench_commands) $(call crash_command,$(OUT)) $(install_command) \
+		$(foreach s,$(SAN_TESTS),$(call sim_command,$(OUT)/$(s),$(SIM_STEPS_$(s)))) \
+		$(foreach b,$(CHECK_BUILDS),$(call mount_commands,$(b))) \
 		$(if $(filter address,$(SAN) $(SAN_TESTS)),$(call fuzz_commands,$(BUILD)/address)) \
-		$(bench_commands) $(call crash_command,$(OUT)) $(call unit_commands,$(OUT)) $(call sim_command,$(OUT),$(or $(SIM_STEPS_$(SAN)),$(STEPS))) \
-		$(foreach s,$(SAN_TESTS),$(call unit_commands,$(OUT)/$(s)) $(call sim_command,$(OUT)/$(s),$(SIM_STEPS_$(s))))
+		$(foreach b,$(CHECK_BUILDS),$(call unit_commands,$(b)))
 
 # $(call listed,FOLDER): FOLDER=ROOM,ROOM; and those that are apart.
 empty :=
@@ -386,23 +392,23 @@ rooms: all ## who calls whom: rooms that call upward, and knots of files
 
 .PHONY: check-unit
 check-unit: $(UNIT_PROGRAMS) ## the unit tests alone
-	@tests/run $(call unit_commands,$(OUT))
+	@JOBS=$(TEST_JOBS) tests/run $(call unit_commands,$(OUT))
 
 .PHONY: check-mount
 check-mount: all $(MOUNT_PROGRAMS) ## the tests on real mounts alone: TESTS= names some of them
-	@$(call runner,$(OUT)) env ATLOCKFS_BUILD=$(OUT) $(MOUNT_ENV_$(SAN)) tests/mount/run $(foreach t,$(TESTS),'$(t)')
+	@JOBS=$(TEST_JOBS) AGAIN=$(AGAIN) ATLOCKFS_BUILD=$(OUT) tests/mount/run $(foreach t,$(TESTS),'$(t)')
 
 .PHONY: check-hostile hostile
 check-hostile: ## the attacks of tests/hostile alone, in short form
 	@$(MAKE) check-mount TESTS='hostile/*'
 hostile: all $(MOUNT_PROGRAMS) ## the same in long form: ROUNDS=
-	@$(call runner,$(OUT)) env ATLOCKFS_BUILD=$(OUT) $(HOSTILE_LONG) tests/mount/run 'hostile/*'
+	@JOBS=$(TEST_JOBS) ATLOCKFS_BUILD=$(OUT) $(HOSTILE_LONG) tests/mount/run 'hostile/*'
 
 .PHONY: soak
 soak: all $(MOUNT_PROGRAMS) $(SIM_PROGRAM) ## mounts and attacks so many times in a row, none run again, each with a simulation: TIMES= SEED= STEPS=
 	@for i in $$(seq $(TIMES)); do \
 		$(call runner,$(OUT)) $(OUT)/sim $$(($(SEED) + i)) $(STEPS) >$(OUT)/soak.log 2>&1 || { cat $(OUT)/soak.log; exit 1; }; \
-		$(call runner,$(OUT)) env ATLOCKFS_BUILD=$(OUT) $(MOUNT_ENV_$(SAN)) tests/mount/run >$(OUT)/soak.log 2>&1 || \
+		JOBS=$(TEST_JOBS) ATLOCKFS_BUILD=$(OUT) tests/mount/run >$(OUT)/soak.log 2>&1 || \
 			{ grep -v '^ok' $(OUT)/soak.log; exit 1; }; \
 		echo "$$i of $(TIMES): $$(tail -n 1 $(OUT)/soak.log)"; \
 	done
@@ -471,7 +477,7 @@ stamps = $(patsubst %,$(OUT)/lint/%,$(1))
 .PHONY: lint
 lint: $(call stamps,$(SOURCES) $(HEADERS)) | $(NEED)lint ## clang-tidy, cppcheck, formatting, layers, lone headers, manuals, alert rules
 	$(Q)tests/check-includes
-	$(Q)! grep -nE '[^|]\| *grep -[a-zA-Z]*q' tests/*/*.sh tests/*/*.inc tests/install/* || \
+	$(Q)! grep -nE '[^|]\| *grep -[a-zA-Z]*q' tests/*/*.sh tests/mount/*/*.sh tests/*/*.inc tests/install/* || \
 		{ echo 'under pipefail: | grep ... >/dev/null, for -q may end the writer with SIGPIPE'; false; }
 	$(Q)$(if $(MANUALS),mandoc -Tlint -Wwarning $(MANUALS))
 	$(Q)promtool check rules docs/alerts.yml >/dev/null && promtool test rules tests/alerts-test.yml >/dev/null

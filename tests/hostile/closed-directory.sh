@@ -2,7 +2,7 @@
 # What lies below a directory of custom/ that a user may not search shows in no list: locks.jsonl, by/, events. What he did there
 # himself, what lies elsewhere and the length of the event log stay as they are; administrators see all, and can check the log.
 # root
-. "$(dirname "$0")/../mount/lib.sh"
+. tests/mount/lib.sh
 mount_fs -o allow_other
 
 as_user atlt1 sh -c 'cd "$1" && mkdir -m 755 closed closed/inner open && : >closed/inner/xyzzy@hold1 && : >closed/xyzzy2@hold2 &&

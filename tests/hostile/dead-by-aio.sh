@@ -1,7 +1,7 @@
 #!/bin/bash
 # root
 # A direct read that was only submitted has a process, too: when that is killed, its place in the queue goes.
-. "$(dirname "$0")/../mount/lib.sh"
+. tests/mount/lib.sh
 mount_fs -o allow_other
 [ "$(uname -m)" = x86_64 ] || skip 'the numbers of io_setup and io_submit are others'
 

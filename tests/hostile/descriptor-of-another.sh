@@ -2,7 +2,7 @@
 # root
 # A set-user-ID program that is started with a descriptor of the mount takes no lock by reading it, writing to it or locking
 # it. What it writes to a lock or an app counts as written by the user who opened that.
-. "$(dirname "$0")/../mount/lib.sh"
+. tests/mount/lib.sh
 
 # Programs that act as root for every user who starts them.
 for program in tee cat flock id; do

@@ -3,7 +3,7 @@
 # what why and health name helps.
 # root
 [ -n "${APART:-}" ] || APART=1 exec unshare --mount --propagation private bash "$0"
-. "$(dirname "$0")/../mount/lib.sh"
+. tests/mount/lib.sh
 
 disk=${STORE%/*}/disk
 mkdir "$disk"

@@ -2,7 +2,7 @@
 # A holder by flock(2) who closes copies of its descriptor all the time, each perhaps the last, keeps no one waiting: neither
 # those who look at the lock, nor those who use its directory meanwhile.
 # root
-. "$(dirname "$0")/../mount/lib.sh"
+. tests/mount/lib.sh
 mount_fs -o allow_other
 
 # In the background, $! being the process itself.

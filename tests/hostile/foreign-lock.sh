@@ -2,7 +2,7 @@
 # A user who tries to take, change or release another user's lock is refused, whatever the call and the tree, and the lock's
 # text stays as it was.
 # root
-. "$(dirname "$0")/../mount/lib.sh"
+. tests/mount/lib.sh
 mount_fs -o allow_other
 
 attempt() {

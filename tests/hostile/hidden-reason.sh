@@ -2,7 +2,7 @@
 # What a lock's mode or the policy hides of its text shows nowhere else: not in `why` of a call that is refused, whichever it is,
 # nor in attributes, lists, queues, events and metrics.
 # root
-. "$(dirname "$0")/../mount/lib.sh"
+. tests/mount/lib.sh
 cat >"$T/rules" <<'END'
 deny atlt2 read=reason global/*
 END

@@ -2,7 +2,7 @@
 # Lines of an export that another user wrote, which root imports: no value becomes more than a value, a line of its own, a path
 # out of the tree or another key, and each line that tries is named by its number. The good ones are taken.
 # root
-. "$(dirname "$0")/../mount/lib.sh"
+. tests/mount/lib.sh
 mount_fs -o allow_other
 
 # What a path that climbs out of the tree would write to.

@@ -1,8 +1,9 @@
 #!/bin/bash
+# long
 # root
 # Every directory of repos/ is there when it is named, so any user can make the kernel know as many as he likes. What the daemon
 # keeps of them it gives back when the kernel forgets them.
-. "$(dirname "$0")/../mount/lib.sh"
+. tests/mount/lib.sh
 alone caches
 mount_fs -o allow_other
 

@@ -1,7 +1,7 @@
 #!/bin/bash
 # Memory of open directories does not grow with what is in them: a user who keeps many open over many locks takes a few KiB for
 # each.
-. "$(dirname "$0")/../mount/lib.sh"
+. tests/mount/lib.sh
 mount_fs -o sync=off
 DIRS=${SYS%/*}/dirs
 

@@ -1,6 +1,6 @@
 #!/bin/bash
 # Memory of an open locks.jsonl does not grow with the locks, nor with the texts that users write to them.
-. "$(dirname "$0")/../mount/lib.sh"
+. tests/mount/lib.sh
 mount_fs -o sync=off
 
 many=${ROUNDS:-5000}

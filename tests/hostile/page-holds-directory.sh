@@ -2,7 +2,7 @@
 # root
 # The kernel holds a directory while it writes its entries into the caller's memory. If that memory is a page of wait/ which is
 # waited for, all others wait with it: such a page is refused instead.
-. "$(dirname "$0")/../mount/lib.sh"
+. tests/mount/lib.sh
 mount_fs -o allow_other
 
 expect_ok as_user atlt1 touch "$MNT/custom/block@me"

@@ -3,7 +3,7 @@
 # timeout: 120
 # What the kernel keeps in pages of a file (mmap, sendfile, splice) is for the user who read it: another user who has the same file
 # open finds his own text there, while the first keeps his in use.
-. "$(dirname "$0")/../mount/lib.sh"
+. tests/mount/lib.sh
 echo 'deny atlt2 read=password **' >"$T/policy"
 mount_fs -o allow_other,policy="$T/policy"
 lock=$MNT/custom/l

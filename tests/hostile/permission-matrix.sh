@@ -1,7 +1,7 @@
 #!/bin/bash
 # root
 # Who may do what, users x calls x trees x holders, is as docs/SECURITY.md has it. WRITE=1 writes the table there.
-. "$(dirname "$0")/../mount/lib.sh"
+. tests/mount/lib.sh
 here=$(realpath "$(dirname "$0")")
 manual=$here/../../docs/SECURITY.md
 mount_fs -o allow_other,sync=off

@@ -2,7 +2,7 @@
 # root
 # A file that was opened while its lock was free shows no later holder's text to a user who could not open it then: not past the
 # lock's mode, nor past its directory's. What an open file shows is for its opener, also if root reads it.
-. "$(dirname "$0")/../mount/lib.sh"
+. tests/mount/lib.sh
 echo 'deny atlt2 read=password **' >"$T/policy"
 mount_fs -o allow_other,policy="$T/policy"
 as_user atlt1 mkdir -m 777 "$MNT/custom/team"

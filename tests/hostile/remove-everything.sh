@@ -1,7 +1,7 @@
 #!/bin/bash
 # root
 # rm -rf of the whole mount, by a user who owns nothing in it, leaves everything as it is.
-. "$(dirname "$0")/../mount/lib.sh"
+. tests/mount/lib.sh
 mount_fs -o allow_other
 session_start held
 owner() { session held as_user atlt1 "$@"; }

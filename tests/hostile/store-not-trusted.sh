@@ -2,7 +2,7 @@
 # root
 # A store that another user prepared is not opened by root, neither to serve it nor to read it: its on_event would run as root, and
 # its symbolic links lead where that user may not write.
-. "$(dirname "$0")/../mount/lib.sh"
+. tests/mount/lib.sh
 
 # The attacker's: a store with a command for on_event in it. He writes one that says so; here root does that for him.
 own=$STORE STORE=$T/his

@@ -2,7 +2,7 @@
 # Names, reasons and a process's name that would make a terminal obey, write lines of their own or show something else than is
 # there: no command of atlock(1) passes them on, on standard output or error.
 # root
-. "$(dirname "$0")/../mount/lib.sh"
+. tests/mount/lib.sh
 mount_fs -o allow_other
 
 csi=$'\u009b31m' turned=$'\u202egnp.exe' bad=$'caf\xe9' forged=$'x\n2026-01-01T00:00:00.000Z\tacquired\tglobal/apply\troot'

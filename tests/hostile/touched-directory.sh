@@ -2,7 +2,7 @@
 # root
 # touch exits 0 only if the caller holds a lock afterwards: of a directory, in every tree, it fails for all but the directory's
 # owner, root included, and why says that it is one.
-. "$(dirname "$0")/../mount/lib.sh"
+. tests/mount/lib.sh
 mount_fs -o allow_other
 session_start held
 

@@ -1,14 +1,19 @@
-# What every script of this folder and of tests/hostile begins with; see run. Given: $MNT and $STORE, not mounted yet; $T, a scratch directory that
-# everybody may write to; $SYS, the system calls of sys.c as a program; $ATLOCK, the command line. The script is a session of its
-# own.
+# What every script of tests/mount and tests/hostile begins with; see one. Given: $MNT and $STORE, not mounted yet; $T, a scratch directory that
+# every user may write to; $SYS, the system calls of sys.c as a program; $ATLOCK, the command line. The script is a session of its
+# own, in the top folder.
 # shellcheck shell=bash
 set -eEu -o pipefail
 
+TESTS=$PWD/tests
 DAEMON=
 MOUNTS=0
+BEHAVIOUR=
+OUTER_DAEMON=
+OUTER_JOBS=
 : "${TIME_FACTOR:=1}" "${ROUNDS:=}"
 
-trap 'echo "${BASH_SOURCE[0]##*/}:$LINENO: failed: $BASH_COMMAND" >&2' ERR
+ON_ERROR='echo "${BASH_SOURCE[0]##*/}:$LINENO: failed: $BASH_COMMAND" >&2'
+trap "$ON_ERROR" ERR
 trap 'finish $?' EXIT
 
 # Ends the script. In a subshell it ends that one, and with it, by set -e, mostly the script.
@@ -22,6 +27,45 @@ fail() {
 skip() {
 	echo "$*"
 	exit 77
+}
+
+# --- Several behaviours in one script ---
+
+# Runs these functions in turn, each in a subshell with a $T of its own; the first that fails ends the script and is named. On a mount
+# that is there already they share it, and what is below it. Without one each has $MNT and $STORE of its own as a script has,
+# not mounted yet. What one behaviour skips is said by the script's end; the others are run all the same.
+behaviours() {
+	local status skipped=
+	for BEHAVIOUR in "$@"; do
+		trap - ERR
+		set +e
+		(
+			set -e
+			trap 'finish $?' EXIT
+			trap "$ON_ERROR" ERR
+			OUTER_DAEMON=$DAEMON
+			OUTER_JOBS=$(jobs -rp)
+			own_scratch
+			"$BEHAVIOUR"
+		)
+		status=$?
+		set -e
+		trap "$ON_ERROR" ERR
+		[ "$status" -ne 77 ] || skipped=$BEHAVIOUR
+		[ "$status" -eq 0 ] || [ "$status" -eq 77 ] || fail "this failed: $BEHAVIOUR"
+	done
+	[ -z "$skipped" ] || skip "$skipped was skipped"
+}
+
+# A folder for this behaviour beside the script's own.
+own_scratch() {
+	local own=${T%/*}/$BEHAVIOUR.d
+	mkdir "$own" "$own/tmp"
+	chmod 1777 "$own/tmp"
+	T=$own/tmp
+	[ -z "$DAEMON" ] || return 0
+	MNT=$own/mnt STORE=$own/store
+	mkdir "$MNT"
 }
 
 # --- The mount ---
@@ -95,15 +139,21 @@ finish() {
 	trap - ERR EXIT
 	set +e
 	for job in $(jobs -rp); do
-		[ "$job" = "$DAEMON" ] || { kill -KILL "$job" && wait "$job"; } 2>/dev/null
+		case " $DAEMON $OUTER_JOBS " in
+		*[[:space:]]"$job"[[:space:]]*) ;;
+		*) { kill -KILL "$job" && wait "$job"; } 2>/dev/null ;;
+		esac
 	done
-	if [ "$status" -eq 0 ] && [ -n "$DAEMON" ]; then
+	if [ "$DAEMON" = "$OUTER_DAEMON" ]; then
+		: # the script's, which goes on
+	elif [ "$status" -eq 0 ] && [ -n "$DAEMON" ]; then
 		ls "$MNT" >/dev/null || fail "the mount is dead"
 		unmount_fs
 	elif [ -n "$DAEMON" ]; then
 		kill -KILL "$DAEMON" 2>/dev/null
 		wait "$DAEMON" 2>/dev/null
 		fusermount3 -uz "$MNT" 2>/dev/null
+		chattr -i "$MNT" 2>/dev/null # as a daemon that dies leaves it
 	fi
 	exit "$status"
 }
@@ -135,17 +185,18 @@ in_session() {
 
 # Runs a command on a terminal; standard input is what to do there: see terminal.py.
 on_terminal() {
-	python3 "$(dirname "${BASH_SOURCE[0]}")/terminal.py" "$@"
+	python3 "$TESTS/mount/terminal.py" "$@"
 }
 
 # Starts a shell in a session of its own that lives as long as the script, so that it stays the same holder from one command
 # to the next: session_start a; session a touch "$f". As another user: session a as_user atlt1 touch "$f".
-declare -A SESSION_IN SESSION_STATUS
+declare -A SESSION_FILE SESSION_IN SESSION_STATUS
 session_start() {
 	local file=$T/.session-$1 in status
 	mkfifo "$file.in" "$file.status"
 	# Opened for both ways and kept open, a fifo neither waits for its other end nor loses what is written before that is there.
 	exec {in}<>"$file.in" {status}<>"$file.status"
+	SESSION_FILE[$1]=$file
 	SESSION_IN[$1]=$in
 	SESSION_STATUS[$1]=$status
 	setsid bash -c "$(declare -f as_user); while read -r line; do eval \"\$line\"; done" \
@@ -154,7 +205,7 @@ session_start() {
 
 # Runs one command there: its output, what it says and its status are as if it ran here.
 session() {
-	local name=$1 file=$T/.session-$1 status
+	local name=$1 file=${SESSION_FILE[$1]} status
 	shift
 	truncate -s 0 "$file.out" "$file.err"
 	printf '%s </dev/null; echo $? >&9\n' "$(printf '%q ' "$@")" >&"${SESSION_IN[$name]}"

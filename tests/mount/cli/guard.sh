@@ -1,0 +1,133 @@
+#!/bin/bash
+# root
+# atlock guard runs a command that stops a shared resource only if all other apps are down: it asks them over HTTP, holds
+# stop@app meanwhile, and ends the command when one comes up.
+. tests/mount/lib.sh
+mount_fs -o max_ttl=2s,default_ttl=2s
+
+atlock=$ATLOCKFS_BUILD/atlock
+db=$MNT/shared/db
+mkdir "$db"
+touch "$db/apps/"{a,b}
+guard() {
+	"$atlock" guard -m "$MNT" "$@"
+}
+# The command exits with this status and says this: expect_status 75 'b is UP' guard ...
+expect_status() {
+	local wanted=$1 text=$2 status=0
+	shift 2
+	"$@" >"$T/out" 2>"$T/err" || status=$?
+	[ "$status" -eq "$wanted" ] || fail "status $status instead of $wanted from: $* : $(cat "$T/err")"
+	[ -z "$text" ] || grep -qF -- "$text" "$T/err" || fail "not \"$text\" from: $* : $(cat "$T/err")"
+	[ ! -e "$db/stop" ] || fail "left stop behind: $*"
+}
+
+# A server that answers as its path says: /200, /503; /hang never.
+cat >"$T/server.py" <<'END'
+import http.server, sys, time
+class Handler(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        if self.path == '/hang':
+            time.sleep(600)
+        self.send_response(int(self.path[1:]))
+        self.send_header('Content-Length', '0')
+        self.end_headers()
+    def log_message(self, *args):
+        pass
+server = http.server.ThreadingHTTPServer(('127.0.0.1', int(sys.argv[1])), Handler)
+server.daemon_threads = True
+server.serve_forever()
+END
+server_start python3 "$T/server.py" '{port}'
+url=http://127.0.0.1:$PORT
+
+# Wrong words, and things that are not there.
+expect_status 64 'which resource' guard
+expect_status 64 '--app' guard db -- true
+expect_status 64 'which command' guard db --app a
+expect_status 64 'APP=URL' guard db --app a --probe b -- true
+expect_status 64 'duration' guard db --app a --timeout soon -- true
+expect_status 66 'none' guard none --app a -- true
+expect_status 66 'create apps/c' guard db --app c -- true
+expect_status 66 'c is no app' guard db --app a --probe "c=$url/200" -- true
+
+# Without a probe, what b says counts.
+expect_status 75 'b is UNKNOWN' guard db --app a -- touch "$T/ran"
+echo UP >"$db/apps/b"
+expect_status 75 'b is UP' guard db --app a -- touch "$T/ran"
+[ ! -e "$T/ran" ]
+echo DOWN >"$db/apps/b"
+expect_status 0 '' guard db --app a -- touch "$T/ran"
+rm "$T/ran"
+
+# With one, what it answers does, and is written down.
+for case in 200=UP 204=UP 404=UNKNOWN 503=UNKNOWN 302=UNKNOWN; do
+	echo DOWN >"$db/apps/b"
+	expect_status 75 "b is ${case#*=} at" guard db --app a --probe "b=$url/${case%=*}" -- touch "$T/ran"
+	expect_equal "$(cat "$db/apps/b")" "${case#*=}" "$case"
+done
+start=$SECONDS
+expect_status 75 'b is UNKNOWN' guard db --app a --timeout 500ms --probe "b=$url/hang" -- touch "$T/ran"
+[ $((SECONDS - start)) -lt $((5 * TIME_FACTOR)) ] || fail "the timeout does not bound it"
+expect_status 75 'b is UNKNOWN' guard db --app a --probe "b=file:///etc/passwd" -- touch "$T/ran"
+expect_status 75 'b is UNKNOWN' guard db --app a --probe 'b=http://host.invalid/' -- touch "$T/ran"
+[ ! -e "$T/ran" ]
+# What we see counts also where we may not write it.
+touch "$db/apps/mine"
+chown atlt1 "$db/apps/mine"
+echo DOWN >"$db/apps/a"
+echo DOWN >"$db/apps/b"
+expect_status 75 'b is UP' as_user atlt1 "$atlock" guard -m "$MNT" db --app mine --probe "b=$url/200" -- true
+expect_equal "$(cat "$db/apps/b")" DOWN 'of root'
+expect_status 77 'belongs to root' as_user atlt1 "$atlock" guard -m "$MNT" db --app a -- true
+rm "$db/apps/mine"
+
+# A refused connection is what down looks like.
+server_stop KILL
+expect_status 0 '' guard db --app a --probe "b=$url/200" -- sh -c 'head -n 1 "$1"/verdict; cat "$1/stop@a"' - "$db"
+expect_equal "$(head -n 1 "$T/out")" stop
+grep -qx who=a "$T/out"
+expect_equal "$(cat "$db/apps/b")" DOWN
+
+# The exit status is the command's.
+expect_status 7 '' guard db --app a --probe "b=$url/200" -- sh -c 'exit 7'
+expect_status 137 '' guard db --app a --probe "b=$url/200" -- sh -c 'kill -KILL $$'
+expect_status 66 '/none' guard db --app a --probe "b=$url/200" -- /none
+
+# It holds the lock for longer than a lease, alone.
+guard db --app a --probe "b=$url/200" -- sh -c ': >"$1/begun"; until [ -e "$1/go" ]; do sleep 0.1; done' - "$T" &
+long=$!
+wait_until '[ -e "$T/begun" ]'
+status=0
+guard db --app a -- true 2>"$T/err" || status=$?
+expect_equal "$status" 75 'another for the same app'
+token=$(field "$db/stop" token)
+sleep $((3 * TIME_FACTOR))
+expect_equal "$(field "$db/stop" token)" "$token" 'held all the time'
+touch "$T/go"
+wait "$long"
+[ ! -e "$db/stop" ]
+
+# An app that comes up ends it.
+rm "$T/begun" "$T/go"
+guard db --app a --probe "b=$url/200" -- sh -c ': >"$1/begun"; exec sleep 600' - "$T" 2>"$T/err" &
+long=$!
+wait_until '[ -e "$T/begun" ]'
+server_start python3 "$T/server.py" '{port}'
+status=0
+wait "$long" || status=$?
+expect_equal "$status" 75 'ended'
+grep -q 'may not be stopped any more' "$T/err"
+[ ! -e "$db/stop" ]
+server_stop KILL
+
+# A signal goes to the command, and the lock is given back.
+rm "$T/begun"
+"$atlock" guard -m "$MNT" db --app a --probe "b=$url/200" -- sh -c ': >"$1/begun"; exec sleep 600' - "$T" &
+long=$!
+wait_until '[ -e "$T/begun" ]'
+kill -TERM "$long"
+status=0
+wait "$long" || status=$?
+expect_equal "$status" 143
+[ ! -e "$db/stop" ]
