@@ -10,6 +10,12 @@ stdbuf -oL tail -n +1 -f -s 0.1 "$log" >"$T/f" 2>/dev/null &
 f=$!
 stdbuf -oL tail -n +1 -F -s 0.1 "$log" >"$T/F" 2>/dev/null &
 F=$!
+# A log that is longer than what tail -c is to show: of one that is shorter, and longer than a block, tail reads so many bytes from
+# the start, and in the middle of a line it ends if there are more by then.
+for i in $(seq 20); do
+	expect_ok touch "$MNT/custom/first-$i"
+done
+[ "$(stat -Lc %s "$log")" -gt 5000 ] || fail 'too short'
 # Readers that begin again and again, at any moment: what they see is lines, in order, without a gap.
 (while [ ! -e "$T/done" ]; do
 	jq .seq "$log" >"$T/seqs" || echo "jq failed"
