@@ -68,6 +68,11 @@ own_scratch() {
 	mkdir "$MNT"
 }
 
+# For a behaviour; a script that cannot do without says `# root`.
+needs_root() {
+	[ "$(id -u)" -eq 0 ] || skip 'needs root'
+}
+
 # --- The mount ---
 
 is_mounted() {

@@ -1,6 +1,5 @@
 #!/bin/bash
 # How atlock finds the mount, and what it says about itself.
-# root
 . tests/mount/lib.sh
 
 # atlock tells what it can do, and what a mistyped word was meant to be. Each help fits a screen.
@@ -75,6 +74,7 @@ help() {
 # atlock finds the mount: by -m before or after the command, by $ATLOCKFS, as the one it is called in,
 # or as the only one there is; it never guesses.
 mounts() {
+	needs_root
 	mount_fs
 
 	expect_status 0 "$ATLOCK" -m "$MNT" status
@@ -132,6 +132,7 @@ END
 # In a chroot that has nothing but the program and the mount, no /proc and no /dev, atlock works with -m, with ATLOCKFS and from
 # inside the mount.
 chroot() {
+	needs_root
 	nm -D "$ATLOCK" | grep -E '__(asan|tsan)_init' >/dev/null && skip 'sanitizers need /proc'
 	mount_fs
 

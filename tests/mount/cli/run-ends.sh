@@ -1,7 +1,6 @@
 #!/bin/bash
 # long
 # atlock run: when its lease, its processes or its clock end.
-# root
 # timeout: 300
 . tests/mount/lib.sh
 
@@ -116,6 +115,7 @@ killed_early() {
 
 # atlock run renews its leases, notices when a lock is lost, and then does what --on-lost says.
 lost() {
+	needs_root
 	mount_fs -o max_ttl=1h,default_ttl=2s
 
 	lock=$MNT/custom/x

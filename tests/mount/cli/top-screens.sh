@@ -1,6 +1,5 @@
 #!/bin/bash
 # atlock top: many locks, an ordinary user's view, and batches.
-# root
 # timeout: 420
 . tests/mount/lib.sh
 . tests/mount/tmux.inc
@@ -41,6 +40,7 @@ many() {
 # atlock top of a user who is no administrator: what is another's stays so, by force too, and the last line says why; the own
 # is the own, also what this very shell holds.
 of_a_user() {
+	needs_root
 	mount_fs
 	export ATLOCK MNT
 
@@ -101,6 +101,7 @@ of_a_user() {
 # atlock top without a terminal: plain text as often as asked for, with the filters of ls; wrong words; nothing of ncurses in the
 # daemon.
 batch() {
+	needs_root
 	mount_fs
 
 	top() {

@@ -1,12 +1,12 @@
 #!/bin/bash
 # What is kept when the daemon is killed.
-# root
 # timeout: 240
 . tests/mount/lib.sh
 
 # A daemon that died means ENOTCONN for everything, and when its mount is taken away the directory underneath lets nobody
 # create anything, not even root: no lock ever seems to be taken.
 fails_closed() {
+	needs_root
 	chmod 0777 "$MNT"
 	mount_fs
 

@@ -1,10 +1,10 @@
 #!/bin/bash
 # The store is changed, removed or owned by another user behind the daemon's back.
-# root
 . tests/mount/lib.sh
 
 # A store that is changed underneath is noticed: nothing is granted, shown or written any more, and health says why.
 changed() {
+	needs_root
 	# Mounts a store with a lock in it; after the change that follows, nothing works.
 	begin() {
 		STORE=$T/$1
@@ -70,6 +70,7 @@ deleted() {
 
 # One daemon a store, whatever is removed from its directory, and under every name of its files.
 owned() {
+	needs_root
 	mount_fs
 	expect_ok touch "$MNT/custom/a@h"
 	mkdir "$T/m"

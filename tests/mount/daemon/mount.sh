@@ -1,6 +1,5 @@
 #!/bin/bash
 # Mounting: in the background, as an ordinary user; what is refused.
-# root
 . tests/mount/lib.sh
 
 # Without -f the command returns when the mount answers, and leaves a daemon in a session of its own that holds nothing of
@@ -36,6 +35,7 @@ background() {
 # Mounting is refused, with a reason and status 1, on what is not an empty directory or is mounted already, with a store
 # that another daemon uses, and with one that has lost its main file.
 refusals() {
+	needs_root
 	refuses() {
 		local text=$1
 		shift
@@ -79,6 +79,7 @@ refusals() {
 # An ordinary user mounts for himself: everything works for him, others see nothing, and a crash leaves an unwritable
 # directory to him too.
 unprivileged() {
+	needs_root
 	[ "$(stat -c %a /dev/fuse)" = 666 ] || skip "/dev/fuse is not for everybody here"
 	as_user atlt1 mkdir -m 700 "$T/home"
 	as_user atlt1 mkdir "$T/home/mnt"

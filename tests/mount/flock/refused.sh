@@ -1,6 +1,5 @@
 #!/bin/bash
 # Where flock(2) is refused, and who may use it.
-# root
 # timeout: 240
 . tests/mount/lib.sh
 
@@ -47,6 +46,7 @@ directory() {
 
 # Who may not read a lock may wait for it with flock all the same, and reads nothing of it by that.
 unreadable() {
+	needs_root
 	mount_fs -o allow_other
 	lock=$MNT/custom/x
 	session_start holder
@@ -83,6 +83,7 @@ unreadable() {
 
 # A lock that an open file holds ends with that file: it cannot be given to somebody for whom nothing would end it.
 chown_while_held() {
+	needs_root
 	mount_fs
 
 	lock=$MNT/custom/x

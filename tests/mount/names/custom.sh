@@ -1,6 +1,5 @@
 #!/bin/bash
 # Directories of custom/.
-# root
 . tests/mount/lib.sh
 
 # Directories of custom/ are ordinary and durable: mkdir, rmdir, listings, times, link counts, errors.
@@ -77,6 +76,7 @@ directories() {
 
 # Owner, group and mode of a directory in custom/ say who may use it: search, list, create, remove, the sticky bit, set-group-ID.
 permissions() {
+	needs_root
 	mount_fs
 
 	cd "$MNT/custom"
@@ -180,6 +180,7 @@ permissions() {
 # The kernel keeps the way through directories of custom/ that everybody may pass. When one is closed, nobody gets through it
 # any more from that moment on, whatever the kernel still has; when one is removed, its name is free.
 closed() {
+	needs_root
 	mount_fs
 
 	cd "$MNT/custom"

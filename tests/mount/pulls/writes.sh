@@ -1,11 +1,11 @@
 #!/bin/bash
 # What is written to pulls/: taken as a whole or not at all.
-# root
 . tests/mount/lib.sh
 
 # A pull request is one repository and one number: neither a prefix nor another number is touched. Repositories of any depth
 # and spelling; the host is not part of a lock.
 exact() {
+	needs_root
 	mount_fs
 
 	lock() { touch "$MNT/repos/$1/-/d/-/w@pr:$2"; }

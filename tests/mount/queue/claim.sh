@@ -1,10 +1,10 @@
 #!/bin/bash
 # A lock that was granted to a ticket is taken up in time, and by nobody else.
-# root
 . tests/mount/lib.sh
 
 # Any access to a lock under its own "@" name takes up what was granted to a ticket; one under another name does not.
 access() {
+	needs_root
 	mount_fs
 
 	lock=$MNT/custom/x

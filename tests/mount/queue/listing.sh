@@ -1,6 +1,5 @@
 #!/bin/bash
 # What a queue shows: its order, the names of tickets, and their text.
-# root
 . tests/mount/lib.sh
 
 # `ls` of a queue is the order of service: higher priorities first, first come first served within one.
@@ -40,6 +39,7 @@ order() {
 
 # A ticket answers to the name it was made under and to the one that is listed, its session's too; it is made once.
 names() {
+	needs_root
 	mount_fs
 
 	lock=$MNT/custom/x

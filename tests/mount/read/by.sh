@@ -1,10 +1,10 @@
 #!/bin/bash
 # by/: the locks of a holder as links.
-# root
 . tests/mount/lib.sh
 
 # by/ has a link to every held lock under its owner, its who and its host; it resolves, and is right at once.
 links() {
+	needs_root
 	mount_fs
 
 	vpc=repos/acme/infra/-/modules/vpc/-/production

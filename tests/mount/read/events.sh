@@ -1,11 +1,11 @@
 #!/bin/bash
 # long
 # events/: what happened.
-# root
 . tests/mount/lib.sh
 
 # events/: what happened, one file a day, JSON lines that jq, grep and an ordinary user can read; who did it and how.
 lines_of_a_day() {
+	needs_root
 	mount_fs
 
 	log=$MNT/events/live
@@ -110,6 +110,7 @@ midnight() {
 
 # A refusal is an event with its code, who asked and for what; a flood of them is sampled, and all are counted.
 refused() {
+	needs_root
 	mount_fs
 
 	log=$MNT/events/live

@@ -1,6 +1,5 @@
 #!/bin/bash
 # locks.jsonl: every held lock and every waiter.
-# root
 . tests/mount/lib.sh
 . tests/mount/populated.inc
 
@@ -58,6 +57,7 @@ for line in open(sys.argv[1], encoding="utf-8", newline="\n"): json.loads(line)'
 
 # What others may not read in a lock they do not read in locks.jsonl either; that it is held they see.
 private() {
+	needs_root
 	mount_fs
 
 	as_user atlt1 sh -c 'umask 077; touch "$1" && echo secret=hunter2 >>"$1"' sh "$MNT/custom/private@a"

@@ -1,6 +1,5 @@
 #!/bin/bash
 # What runs these scripts.
-# root
 . tests/mount/lib.sh
 
 # A test that fails is a failure. With AGAIN it may fail once, and the last line names it.
@@ -96,6 +95,7 @@ ports() {
 
 # Runners that start at the same time on a machine without the test users all find them made.
 users() {
+	needs_root
 	unshare --mount --propagation private true 2>/dev/null || skip 'no mount namespaces'
 
 	# A slow one, so that they meet.

@@ -1,6 +1,5 @@
 #!/bin/bash
 # Locks held as @pid: live as long as that process.
-# root
 # timeout: 240
 . tests/mount/lib.sh
 
@@ -99,6 +98,7 @@ kept_over_a_restart() {
 
 # @pid: binds a lock to the caller or one of his ancestors, of his own uid; nobody can tie it to a stranger's life.
 process_of_another() {
+	needs_root
 	mount_fs
 
 	lock=$MNT/custom/x

@@ -1,10 +1,10 @@
 #!/bin/bash
 # What stat(2) of a lock and of its file system say.
-# root
 . tests/mount/lib.sh
 
 # stat makes sense: owner and group of the holder, mode, a size that is what cat prints, mtime = last renewed, steady inodes.
 stat_of_a_lock() {
+	needs_root
 	mount_fs
 
 	for lock in "$MNT/repos/acme/infra/-/modules/vpc/-/production" "$MNT/custom/x" "$MNT/global/apply"; do

@@ -1,6 +1,5 @@
 #!/bin/bash
 # What is written to a lock: the user's keys, notes, lease, limits, and lines that are refused.
-# root
 # timeout: 360
 . tests/mount/lib.sh
 
@@ -248,6 +247,7 @@ bad_line() {
 
 # An open file speaks of the lock it was opened for: after that has ended, ESTALE; after it was given away, EPERM or EACCES.
 stale_handle() {
+	needs_root
 	mount_fs
 
 	lock=$MNT/custom/x
