@@ -5,7 +5,7 @@
  * node's row of operations (kind.h), and answers with what the row returned: a negative errno, 0, or CALL_PARKED when the
  * answer comes later, from park.c or lock_take.c, or has been given already.
  *
- * Threads. Requests run on libfuse's workers, several at once. Each table (inodes, handles, pages, parks, whys, cache, doors) has a mutex
+ * Threads. Requests run on libfuse's workers, several at once. Each table (inodes, handles, pages, texts, parks, whys, cache, doors) has a mutex
  * of its own, taken last and for a few instructions only; no call of the manager is made under one. That of an open
  * file's content is the exception: it orders reads and writes of one open file and is held across the manager's call.
  */
@@ -33,6 +33,7 @@ struct inodes;
 struct node;
 struct pages;
 struct parks;
+struct texts;
 struct whys;
 
 struct fs {
@@ -41,6 +42,7 @@ struct fs {
 	struct inodes *inodes;
 	struct handles *handles;
 	struct pages *pages;
+	struct texts *texts;
 	struct parks *parks;
 	struct whys *whys;
 	struct cache *cache;

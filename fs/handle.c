@@ -6,6 +6,7 @@
 
 #include "listing.h"
 #include "lock.h"
+#include "texts.h"
 
 #define BUCKETS 1024
 
@@ -35,6 +36,9 @@ static void content_free(struct content *content)
 {
 	if (content == NULL)
 		return;
+	pthread_mutex_lock(&content->mutex);
+	texts_leave(content);
+	pthread_mutex_unlock(&content->mutex);
 	pthread_mutex_destroy(&content->mutex);
 	free(content->caller);
 	free(content->text);
@@ -160,6 +164,11 @@ struct content *handle_lock(struct handle *handle)
 	if (content != NULL)
 		pthread_mutex_lock(&content->mutex);
 	return content;
+}
+
+bool content_is_made(const struct content *content)
+{
+	return content->text != NULL || content->dropped;
 }
 
 bool content_is_told(const struct content *content)

@@ -23,6 +23,7 @@ struct content;
 struct flocked;
 struct handles;
 struct listing;
+struct texts;
 
 struct handle {
 	LIST_ENTRY(handle) link; /* handles' mutex */
@@ -54,7 +55,14 @@ struct content {
 	void *cursor; /* the kind's own; freed with free() */
 	int refused;  /* what came of a text whose writer has only heard of its first pieces */
 	bool tail_applied;
-	bool replace; /* truncated: the next write replaces instead of merging */
+	bool replace;        /* truncated: the next write replaces instead of merging */
+	bool paged;          /* the kernel has pages of the text */
+	bool dropped;        /* the text is gone, as the cursor: see texts.h, as all below */
+	uint64_t sum;        /* of the text that is gone; its length is `len` still */
+	struct texts *texts; /* texts' mutex, too, as all below; NULL: nothing is kept */
+	uid_t uid;
+	size_t bytes;
+	TAILQ_ENTRY(content) kept;
 };
 
 /* All handles of a mount. Files that are open when the mount ends are never closed: what is left then is freed with it. */
@@ -88,6 +96,9 @@ struct content *handle_content(struct handle *handle);
 
 /* The same with its mutex taken, to be unlocked by the caller. */
 struct content *handle_lock(struct handle *handle);
+
+/* Whether there is a text, or was one until memory ran short. */
+bool content_is_made(const struct content *content);
 
 /* Whether the text was made a moment ago, within a second; and its length told, so that the read that follows finds it so. */
 bool content_is_young(const struct content *content);

@@ -18,6 +18,7 @@
 #include "pages.h"
 #include "permit.h"
 #include "reach.h"
+#include "texts.h"
 
 #define PAGE_LINES 32
 #define PAGE_BYTES (16U * 1024) /* what lines have at most before the last of a page: texts may be long */
@@ -340,6 +341,13 @@ static int jsonl_read(struct call *call, struct node *node, struct handle *handl
 	if (content == NULL)
 		return -ENOMEM;
 	reading = content->cursor;
+	if (content->dropped && (off > 0 || call->paged || content_is_told(content))) {
+		err = call_refuse(
+			call, -EIO, ATLOCK_QUOTA,
+			"you have too many files open of which only a part was read: close some, and read again");
+		pthread_mutex_unlock(&content->mutex);
+		return err;
+	}
 	/* What a size was told of is the same list still, and so are pages of a short one. */
 	if (reading == NULL || (off == 0 && !content_is_told(content) && !(call->paged && reading->whole)))
 		err = reading_begin(call, content);
@@ -347,6 +355,8 @@ static int jsonl_read(struct call *call, struct node *node, struct handle *handl
 		err = reading_serve(call, content, size, (size_t)off);
 	if (!call->paged)
 		content->sized = false;
+	if (content->cursor != NULL)
+		texts_keep(call->fs->texts, content, handle->uid, content->len + sizeof(*reading));
 	pthread_mutex_unlock(&content->mutex);
 	return err;
 }
@@ -387,6 +397,8 @@ static int jsonl_stat(struct call *call, struct node *node, struct stat *st, str
 	} else {
 		caller_act_as_opener(&as_opener, reader, &opener);
 		err = reading_size(&as_opener, content, &size);
+		if (content->cursor != NULL)
+			texts_keep(call->fs->texts, content, reader->uid, content->len + sizeof(struct reading));
 		attr_telling(call->fs, 0444, size, st);
 		pthread_mutex_unlock(&content->mutex);
 	}

@@ -37,7 +37,7 @@ static int wait_stat(struct call *call, struct node *node, struct stat *st, stru
 
 	if (content != NULL) {
 		pthread_mutex_lock(&content->mutex);
-		if (content->text != NULL)
+		if (content_is_made(content))
 			size = content->len;
 		pthread_mutex_unlock(&content->mutex);
 	}
@@ -83,9 +83,15 @@ static int reply_text(struct call *call, struct content *content, size_t size)
 {
 	size_t left = content->len - content->pos;
 	size_t n = size < left ? size : left;
-	int err = fuse_reply_buf(call->req, content->text + content->pos, n);
+	int err = fuse_reply_buf(call->req, n == 0 ? NULL : content->text + content->pos, n);
 
 	content->pos += n;
+	/* What was read to its end takes no memory. */
+	if (content->pos == content->len && !content->paged) {
+		free(content->text);
+		content->text = NULL;
+		content->dropped = true;
+	}
 	return err;
 }
 
@@ -94,7 +100,8 @@ static int reply_page(struct call *call, struct content *content, size_t size, s
 {
 	size_t left = off < content->len ? content->len - off : 0;
 
-	if (off > content->len)
+	content->paged = true;
+	if (off > content->len || content->dropped)
 		return fuse_reply_err(call->req, EIO);
 	return fuse_reply_buf(call->req, left == 0 ? NULL : content->text + off, size < left ? size : left);
 }
@@ -130,6 +137,7 @@ static int answer_text(struct call *call, struct node *node, struct handle *hand
 	content->text = text;
 	content->len = len;
 	content->pos = 0;
+	content->dropped = false;
 	err = paged ? reply_page(call, content, size, 0) : reply_text(call, content, size);
 	pthread_mutex_unlock(&content->mutex);
 	return err;
@@ -212,7 +220,7 @@ static int wait_read(struct call *call, struct node *node, struct handle *handle
 
 	if (content != NULL) {
 		pthread_mutex_lock(&content->mutex);
-		served = content->text != NULL;
+		served = content_is_made(content);
 		if (served && call->paged)
 			reply_page(call, content, size, (size_t)off);
 		else if (served)

@@ -29,6 +29,7 @@
 #include "park.h"
 #include "rights.h"
 #include "stop.h"
+#include "texts.h"
 #include "unmount.h"
 #include "why.h"
 
@@ -62,13 +63,14 @@ static int fs_init(struct fs *fs, int ready_fd)
 	fs->inodes = inodes_new(&kind_root);
 	fs->handles = handles_new();
 	fs->pages = pages_new();
+	fs->texts = texts_new();
 	fs->parks = parks_new();
 	fs->whys = whys_new();
 	fs->cache = cache_new(fs);
 	fs->endings = endings_new(loop_catch_up);
 	fs->doors = doors_new();
-	if (fs->inodes == NULL || fs->handles == NULL || fs->pages == NULL || fs->parks == NULL || fs->whys == NULL ||
-	    fs->cache == NULL || fs->endings == NULL || fs->doors == NULL)
+	if (fs->inodes == NULL || fs->handles == NULL || fs->pages == NULL || fs->texts == NULL || fs->parks == NULL ||
+	    fs->whys == NULL || fs->cache == NULL || fs->endings == NULL || fs->doors == NULL)
 		return complain("start", strerror(ENOMEM));
 	return 0;
 }
@@ -77,6 +79,7 @@ static void fs_clear(struct fs *fs)
 {
 	cache_free(fs->cache);
 	handles_free(fs->handles);
+	texts_free(fs->texts);
 	inodes_free(fs->inodes);
 	pages_free(fs->pages);
 	parks_free(fs->parks);

@@ -14,6 +14,7 @@
 #include "pages.h"
 #include "permit.h"
 #include "refuse.h"
+#include "texts.h"
 #include "why.h"
 
 /*
@@ -155,6 +156,27 @@ static int text_make(struct call *call, struct node *node, struct handle *handle
 	content->len = len;
 	clock_gettime(CLOCK_REALTIME, &content->made);
 	content->done = false;
+	texts_keep(call->fs->texts, content, handle->uid, len);
+	return 0;
+}
+
+/* The text that was dropped for want of memory, once more. What has changed since cannot be gone on with. */
+static int text_again(struct call *call, struct node *node, struct handle *handle, struct content *content)
+{
+	char *text = NULL;
+	size_t len = 0;
+	int err = node->kind->text(call, node, handle, &text, &len);
+
+	if (err < 0)
+		return err;
+	if (!texts_same(content, text, len)) {
+		free(text);
+		return call_refuse(
+			call, -EIO, ATLOCK_INVALID_REQUEST,
+			"this text has changed since it was read in part: open the file again, and read it to its end");
+	}
+	content->text = text;
+	texts_keep(call->fs->texts, content, handle->uid, len);
 	return 0;
 }
 
@@ -170,12 +192,32 @@ static int text_begin(struct call *call, struct node *node, struct handle *handl
 	size_t len = 0;
 	int err = 0;
 
-	if (content->text == NULL || !(young || call->paged) || (node->kind->ends && handle->token == 0))
+	if (!content_is_made(content) || !(young || call->paged) || (node->kind->ends && handle->token == 0))
 		return text_make(call, node, handle, content);
+	if (content->text == NULL)
+		return text_again(call, node, handle, content);
 	if (node->kind->ends)
 		err = node->kind->text(call, node, handle, &text, &len);
 	free(text);
 	return err;
+}
+
+/* With the content's mutex held: makes sure that it has the text of which a part is asked for. */
+static int text_need(struct call *call, struct node *node, struct handle *handle, struct content *content, size_t off)
+{
+	if (off == 0 || !content_is_made(content))
+		return text_begin(call, node, handle, content);
+	/* Who has read all of it asks once more to know that. */
+	if (content->text != NULL || off >= content->len)
+		return 0;
+	return text_again(call, node, handle, content);
+}
+
+/* What was read as a whole need not be kept: cat(1) and most others read so. What lists and counts is another each time. */
+static void text_was_read(const struct node *node, struct content *content, size_t size, size_t off)
+{
+	if (off == 0 && size >= content->len && !content->paged && !node->kind->passing)
+		texts_drop(content);
 }
 
 static void read_text(struct call *call, struct node *node, struct handle *handle, size_t size, size_t off)
@@ -187,8 +229,8 @@ static void read_text(struct call *call, struct node *node, struct handle *handl
 		call_fail(call, -ENOMEM);
 		return;
 	}
-	if (off == 0 || content->text == NULL)
-		err = text_begin(call, node, handle, content);
+	content->paged |= call->paged;
+	err = text_need(call, node, handle, content, off);
 	if (err == 0 && !call->paged) {
 		content->sized = false;
 		content->done = off + size >= content->len;
@@ -202,6 +244,8 @@ static void read_text(struct call *call, struct node *node, struct handle *handl
 		fuse_reply_buf(call->req, NULL, 0);
 	else
 		fuse_reply_buf(call->req, content->text + off, size < content->len - off ? size : content->len - off);
+	if (err == 0)
+		text_was_read(node, content, size, off);
 	pthread_mutex_unlock(&content->mutex);
 }
 
@@ -215,7 +259,7 @@ static void size_text(struct call *call, struct node *node, struct handle *reade
 	if (content == NULL)
 		return;
 	/* A reader in the middle of a text goes on with it; and tar looks at the end whether it has read what it saw before. */
-	middle = content->text != NULL && !content->sized &&
+	middle = content_is_made(content) && !content->sized &&
 		 (!content->done || (node->kind->passing && content_is_young(content)));
 	err = middle ? 0 : text_begin(call, node, reader, content);
 	if (err == -ESTALE)
@@ -273,8 +317,8 @@ static void text_drop(struct handle *handle)
 
 	if (content == NULL)
 		return;
-	free(content->text);
-	content->text = NULL;
+	texts_drop(content);
+	content->dropped = false;
 	content->len = 0;
 	content->sized = false;
 	pthread_mutex_unlock(&content->mutex);
