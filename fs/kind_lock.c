@@ -117,7 +117,7 @@ int lock_lookup(struct call *call, struct node *dir, const char *name, struct fo
 int lock_may(struct call *call, const struct node *node, const struct atlock_view *view, int want)
 {
 	char path[ATLOCK_PATH_MAX];
-	int err = tree_may(call, node->parent, X_OK);
+	int err = tree_may_see(call, node);
 
 	if (err < 0 || permit_mode(call, view->mode, view->uid, view->gid, want) == 0)
 		return err;

@@ -125,11 +125,24 @@ static void op_forget_multi(fuse_req_t req, size_t count, struct fuse_forget_dat
 	fuse_reply_none(req);
 }
 
+/* By an open file it is asked for without a look-up, which would check the directory. One's own attributes are no secret. */
+static int may_see_attr(struct call *call, struct node *node, const struct stat *st)
+{
+	int err = st->st_uid == call->ctx->uid ? 0 : tree_may_see(call, node);
+
+	/* Who only asks was not refused anything. */
+	call->why.text[0] = '\0';
+	return err;
+}
+
 static void reply_attr(struct call *call, struct node *node)
 {
 	struct life life = { 0 };
 	struct stat st;
 	int err = node->kind->stat(call, node, &st, &life);
+
+	if (err == 0)
+		err = may_see_attr(call, node, &st);
 
 	st.st_ino = node->ino;
 	if (err == 0 && S_ISREG(st.st_mode)) {

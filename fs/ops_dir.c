@@ -10,6 +10,7 @@
 #include "listing.h"
 #include "ops.h"
 #include "permit.h"
+#include "tree.h"
 
 static int list_node(void *arg, struct listing *out)
 {
@@ -108,6 +109,19 @@ static size_t entry_plus(struct call *call, struct node *dir, char *buf, size_t 
 	return used;
 }
 
+/*
+ * A directory that was open when it was closed to the caller shows him no more of it; see also tree_may_see(). One that was removed is
+ * empty, whoever reads it.
+ */
+static int may_list(struct call *call, struct node *node)
+{
+	int err = node->kind == &kind_custom || node->kind->mirror ? permit(call, node, R_OK) : 0;
+
+	if (err == 0)
+		err = tree_may_see(call, node);
+	return err == -ENOENT ? 0 : err;
+}
+
 /* The kernel reads one open directory in one thread at a time, so a listing needs no lock. */
 static void readdir_common(fuse_req_t req, fuse_ino_t id, size_t size, off_t off, struct fuse_file_info *fi, bool plus)
 {
@@ -122,7 +136,9 @@ static void readdir_common(fuse_req_t req, fuse_ino_t id, size_t size, off_t off
 
 	node = node_of(fuse_req_userdata(req), id);
 	call_begin(&call, req, node, NULL, ACT_LOOK);
-	err = listing_seek(listing, (size_t)off, list_node, &call);
+	err = may_list(&call, node);
+	if (err == 0)
+		err = listing_seek(listing, (size_t)off, list_node, &call);
 	buf = err < 0 ? NULL : malloc(size);
 	if (buf == NULL) {
 		call_fail(&call, err < 0 ? err : -ENOMEM);

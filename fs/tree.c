@@ -181,16 +181,22 @@ static int dir_may(struct call *call, const struct node *dir, int want)
 	return err < 0 ? err : caller_may(call, &found, want);
 }
 
-int tree_reach(struct call *call, const struct node *dir)
+/* Whether the caller may search all directories above this one. */
+static int dir_reach(struct call *call, const struct node *dir)
 {
 	int err = 0;
 
-	if (dir->dir == NODE_NO_DIR || call->ctx->uid == 0 || !cache_closed_lately(call->fs->cache))
-		return 0;
 	for (dir = dir->parent; err == 0 && dir != NULL && dir->dir != NODE_NO_DIR; dir = dir->parent)
 		err = dir_may(call, dir, X_OK);
 	/* Whoever stands in a directory that was removed is not kept from it by what is above. */
 	return err == -ENOENT ? 0 : err;
+}
+
+int tree_reach(struct call *call, const struct node *dir)
+{
+	if (dir->dir == NODE_NO_DIR || call->ctx->uid == 0 || !cache_closed_lately(call->fs->cache))
+		return 0;
+	return dir_reach(call, dir);
 }
 
 int tree_may(struct call *call, const struct node *dir, int want)
@@ -201,6 +207,22 @@ int tree_may(struct call *call, const struct node *dir, int want)
 		return 0;
 	err = dir_may(call, dir, want);
 	return err == 0 ? tree_reach(call, dir) : err;
+}
+
+int tree_may_see(struct call *call, const struct node *node)
+{
+	const struct node *dir = node->parent;
+	int err;
+
+	/* A queue is as open as the directory of its lock. */
+	if (dir != NULL && dir->kind == &kind_queue)
+		dir = dir->parent;
+	if (dir == NULL || dir->dir == NODE_NO_DIR || call->ctx->uid == 0)
+		return 0;
+	err = dir_may(call, dir, X_OK);
+	if (err == 0)
+		err = dir_reach(call, dir);
+	return err == -ENOENT ? 0 : err;
 }
 
 int tree_may_change(struct call *call, const struct node *dir)

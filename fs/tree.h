@@ -23,6 +23,12 @@ int tree_lock(struct call *call, const struct node *dir, const char *name, struc
 int tree_may(struct call *call, const struct node *dir, int want);
 
 /*
+ * Whether the caller may search all directories above a node, which no look-up has checked: it is open, and one of them may have been
+ * closed since. -EACCES.
+ */
+int tree_may_see(struct call *call, const struct node *node);
+
+/*
  * Whether the caller may search every directory above `dir`, where the kernel may have passed through one that was closed a
  * moment ago; see cache.h. At other times the lookup of each has checked that. -EACCES.
  */
