@@ -31,7 +31,7 @@ static int setting_one(struct fsck *fsck, struct slice key, struct slice value)
 static int hold_one(struct fsck *fsck, struct slice key, struct slice value)
 {
 	struct record_hold record;
-	int rc = key.len == 3 ? fsck_decode(fsck, RECORD_HOLD, key, value, &record) : 1;
+	int rc = key.len == 3 ? fsck_decode(fsck, RECORD_HOLD_TIME, key, value, &record) : 1;
 
 	return rc == 1 ? fsck_drop(fsck, key, "the record of past hold times is damaged") : rc;
 }

@@ -37,7 +37,7 @@ static int acquire_one(struct op *op, struct acquire *acquire)
 	rc = why_line(op->why, allow_lease(op, lock, acquire->asked), acquire->change.lease_line);
 	if (rc < 0)
 		return rc;
-	rc = grant_settle(op, lock, &record);
+	rc = expire_lock(op, lock, &record);
 	if (rc < 0)
 		return rc;
 	if (rc == 1) {
@@ -263,7 +263,7 @@ static int release_in_txn(struct op *op)
 	int rc;
 
 	op->call = METRICS_RELEASE;
-	rc = grant_settle_queue(op, lock, &record, &queue);
+	rc = expire_lock_queue(op, lock, &record, &queue);
 	if (rc == 0)
 		rc = rules_meant(op, &record);
 	if (rc == 1 && op->request->token != 0)

@@ -9,9 +9,9 @@
 #include "comm.h"
 #include "deadlock.h"
 #include "holder.h"
-#include "park.h"
 #include "process.h"
 #include "users.h"
+#include "waits.h"
 #include "watch.h"
 
 #define ANCESTORS_MAX 64
@@ -146,7 +146,7 @@ static int check_load(struct op *op, struct actor *waiter, struct actor behind[B
 {
 	const struct check *check = op->arg;
 	struct ticket ticket;
-	int rc = park_ticket(op, check->number, lock, &ticket);
+	int rc = waits_ticket(op, check->number, lock, &ticket);
 
 	if (rc == 0)
 		rc = table_lock_get(op, *lock, record);
@@ -208,7 +208,7 @@ static int found_check(const struct found *found, uint64_t wait)
  */
 static int found_enter(struct found *found, uint64_t wait)
 {
-	int rc = found->count > 0 ? park_stand(found->al->park, wait, found->holders, found->count) : 1;
+	int rc = found->count > 0 ? waits_stand(found->al->waits, wait, found->holders, found->count) : 1;
 
 	if (rc != 0)
 		return rc < 0 ? rc : 0;
@@ -229,7 +229,7 @@ int atlock_wait_behind(struct atlock *al, uint64_t wait, pid_t tid, uid_t uid, g
 	found = found_new(al, n);
 	if (found == NULL)
 		return -ENOMEM;
-	if (park_find(al->park, wait, &lock, &found->waiter) == 0) {
+	if (waits_find(al->waits, wait, &lock, &found->waiter) == 0) {
 		if (atlock_identify(al, tid, uid, gid, NULL, &session, NULL) == 0 &&
 		    holder_kind(session.who) == HOLDER_SESSION)
 			found_add(found, &session);

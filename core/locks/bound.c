@@ -8,8 +8,8 @@
 #include "allow.h"
 #include "event.h"
 #include "grant.h"
-#include "held.h"
 #include "holder.h"
+#include "holder_index.h"
 #include "lock.h"
 #include "name.h"
 #include "rules.h"
@@ -55,7 +55,7 @@ static int leave_locks(struct op *op, struct leaving *leaving, struct slice owne
 	while ((rc = table_held_next(op, owner, who, token, &token, &lock)) == 0) {
 		if (!in_repo(lock, leaving->repo))
 			continue;
-		rc = grant_settle_queue(op, lock, &record, &queue);
+		rc = expire_lock_queue(op, lock, &record, &queue);
 		if (rc == -EIO && leaving->by_start) {
 			leaving->damage = rc;
 			continue;
@@ -137,12 +137,12 @@ static int leave_all(struct op *op, struct leaving *leaving)
 		struct record_key from = record_key_of(tables[i], (struct slice){ NULL, 0 });
 		struct slice owner = slice_of(leaving->owner != NULL ? leaving->owner : "");
 
-		rc = leaving->owner != NULL ? 0 : held_owner_next(op, tables[i], &from, &owner);
+		rc = leaving->owner != NULL ? 0 : holder_index_owner_next(op, tables[i], &from, &owner);
 		while (rc == 0) {
 			rc = tables[i] == TABLE_WAITS ? leave_queues(op, leaving, owner, who)
 						      : leave_locks(op, leaving, owner, who);
 			if (rc == 0)
-				rc = leaving->owner != NULL ? 1 : held_owner_next(op, tables[i], &from, &owner);
+				rc = leaving->owner != NULL ? 1 : holder_index_owner_next(op, tables[i], &from, &owner);
 		}
 		if (rc < 0)
 			return rc;
@@ -288,7 +288,7 @@ static int recover_lock(struct op *op, struct slice lock)
 static int recover_ticket(struct op *op, struct slice lock, const struct ticket *ticket)
 {
 	const struct record_ticket *record = &ticket->record;
-	bool gone = record->park != 0 || slice_starts(record->who, "flock:") ||
+	bool gone = record->wait != 0 || slice_starts(record->who, "flock:") ||
 		    (slice_starts(record->who, "pid:") && record->boot != op->al->boot);
 	int rc;
 
@@ -340,7 +340,7 @@ static int recover_kind(struct op *op, const char *kind)
 	struct slice lock;
 	int rc;
 
-	while ((rc = held_owner_next(op, TABLE_HELD, &owners, &owner)) == 0) {
+	while ((rc = holder_index_owner_next(op, TABLE_HELD, &owners, &owner)) == 0) {
 		struct record_key prefix = record_key_holder(TABLE_HELD, owner, slice_of(kind));
 		struct record_key from;
 

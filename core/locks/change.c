@@ -35,7 +35,7 @@ static int change_begin(struct op *op, struct change *change, enum policy_action
 	int rc;
 
 	change->lock = name_slice(op->request->name);
-	rc = grant_settle(op, change->lock, &change->old);
+	rc = expire_lock(op, change->lock, &change->old);
 	if (rc == 0)
 		rc = rules_meant(op, &change->old);
 	if (rc == 1)

@@ -16,7 +16,8 @@
 
 bool disable_apply_holds(const struct record_lock *record)
 {
-	return slice_equal(record->who, slice_of(HOLDER_DISABLE)) && slice_equal(record->owner, slice_of(DISABLE_OWNER));
+	return slice_equal(record->who, slice_of(HOLDER_DISABLE)) &&
+	       slice_equal(record->owner, slice_of(DISABLE_OWNER));
 }
 
 /* Whoever had it loses it, as when an administrator removes it; those who wait go on waiting. */
@@ -65,7 +66,7 @@ int disable_apply_set(struct op *op, bool on)
 		return rc < 0 ? rc : 0;
 	if (!on)
 		return disable_release(op, lock, &record);
-	rc = grant_settle(op, lock, &record);
+	rc = expire_lock(op, lock, &record);
 	return rc < 0 ? rc : disable_take(op, lock, rc == 0 ? &record : NULL);
 }
 

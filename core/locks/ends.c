@@ -9,7 +9,7 @@
 #include "bound.h"
 #include "grant.h"
 #include "lock.h"
-#include "park.h"
+#include "waits.h"
 #include "watch.h"
 
 STAILQ_HEAD(end_list, atlock_end);
@@ -108,7 +108,7 @@ static int give_back_in_txn(struct op *op)
 
 	if (end_is_claimed(op->al->ends, end))
 		return 1;
-	rc = grant_settle_queue(op, lock, &record, &queue);
+	rc = expire_lock_queue(op, lock, &record, &queue);
 	if (rc != 0)
 		return rc;
 	if (!end_is_of(end, &record))
@@ -171,7 +171,7 @@ void ends_claim(struct op *op, uint64_t token)
 	pthread_mutex_unlock(&ends->mutex);
 }
 
-void ends_settle(struct op *op, bool done)
+void ends_claimed(struct op *op, bool done)
 {
 	struct ends *ends = op->al->ends;
 	struct atlock_end *end;
@@ -236,17 +236,17 @@ static int waits_run(struct atlock *al)
 	struct notice notice = { .err = -ECANCELED, .code = ATLOCK_CANCELLED };
 	int rc;
 
-	if (park_next_leaving(al->park, &notice.park) == 1)
+	if (waits_next_leaving(al->waits, &notice.wait) == 1)
 		return 1;
-	rc = park_unqueue(al, notice.park);
+	rc = waits_unqueue(al, notice.wait);
 	if (rc == 0)
-		park_finish(al, &notice);
+		waits_finish(al, &notice);
 	return rc < 0 ? rc : 0;
 }
 
 size_t ends_count(struct atlock *al)
 {
-	return atomic_load(&al->ends->count) + park_leaving(al->park) +
+	return atomic_load(&al->ends->count) + waits_leaving(al->waits) +
 	       (al->watch != NULL ? watch_left_count(al->watch) : 0);
 }
 

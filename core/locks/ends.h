@@ -4,7 +4,7 @@
  * again, so what cannot be written is kept and tried every second until it is; health is degraded meanwhile. Private to core/.
  *
  * Nothing is allocated when the store fails: what is kept is the entry that was there before, of the process in watch.c, of the
- * blocked call in park.c, of the open file in the file system.
+ * blocked call in waits.c, of the open file in the file system.
  */
 #ifndef CORE_ENDS_H
 #define CORE_ENDS_H
@@ -21,9 +21,9 @@ struct atlock_end {
 			uint64_t number;
 			atlock_done_fn *done;
 			void *arg;
-			int64_t began; /* see metrics_now() */
+			int64_t began; /* see steady_now() */
 			struct behind_call *behind;
-		} call; /* park.c's: one that waits */
+		} call; /* waits.c's: one that waits */
 		struct {
 			STAILQ_ENTRY(atlock_end) link;
 			uint64_t token;
@@ -57,9 +57,9 @@ size_t ends_count(struct atlock *al);
 
 /*
  * Inside an operation's transaction: the holder of the grant `token` has come again and is told that the lock is his, so it is not
- * given back. ends_settle() says how that transaction ended.
+ * given back. ends_claimed() says how that transaction ended.
  */
 void ends_claim(struct op *op, uint64_t token);
-void ends_settle(struct op *op, bool done);
+void ends_claimed(struct op *op, bool done);
 
 #endif

@@ -34,21 +34,21 @@ int grant_note_hold(struct op *op, struct slice lock, const struct record_lock *
 	if (!waited_for && hold < ATLOCK_SECOND)
 		return 0;
 	struct record_key key = hold_key(lock);
-	rc = op_get(op, RECORD_HOLD, &key, &stat);
+	rc = op_get(op, RECORD_HOLD_TIME, &key, &stat);
 	if (rc < 0)
 		return rc;
 	if (rc == 1)
 		stat = (struct record_hold){ .count = 0, .mean = hold };
 	stat.count++;
 	stat.mean += (hold - stat.mean) / HOLD_WEIGHT;
-	return op_put(op, RECORD_HOLD, &key, &stat);
+	return op_put(op, RECORD_HOLD_TIME, &key, &stat);
 }
 
 int grant_mean_hold(struct op *op, struct slice lock, int64_t *mean)
 {
 	struct record_key key = hold_key(lock);
 	struct record_hold stat;
-	int rc = op_get(op, RECORD_HOLD, &key, &stat);
+	int rc = op_get(op, RECORD_HOLD_TIME, &key, &stat);
 
 	if (rc == 0)
 		*mean = stat.mean;
@@ -83,7 +83,7 @@ int grant_write(struct op *op, struct slice lock, const struct record_lock *old,
 }
 
 int grant_drop_tickets(struct op *op, struct slice lock, struct slice owner, struct slice who, int err,
-		       enum atlock_code code, const struct record_lock *granted, bool *parked)
+		       enum atlock_code code, const struct record_lock *granted, bool *blocked)
 {
 	enum atlock_event_type type = err == -EDEADLK ? ATLOCK_EVENT_DEADLOCK : ATLOCK_EVENT_CANCELLED;
 	uint64_t number = 0;
@@ -99,8 +99,8 @@ int grant_drop_tickets(struct op *op, struct slice lock, struct slice owner, str
 		rc = table_ticket_get(op, lock, rank, number, &ticket);
 		if (rc != 0)
 			return rc == 1 ? op_corrupt(op, waited, -EBADMSG) : rc;
-		if (ticket.record.park != 0 && parked != NULL)
-			*parked = true;
+		if (ticket.record.wait != 0 && blocked != NULL)
+			*blocked = true;
 		op_tell(op, &ticket.record, err, code, granted);
 		rc = table_ticket_del(op, lock, &ticket);
 		if (rc == 0 && err != 0)
@@ -148,18 +148,18 @@ static int grant_to(struct op *op, struct slice lock, const struct record_lock *
 		.who = from->who,
 		.host = from->host,
 	};
-	bool parked = false;
+	bool blocked = false;
 	int rc;
 
 	rc = grant_prepare(op, &new);
 	if (rc == 0)
 		rc = grant_move_text(op, lock, ticket->number);
 	if (rc == 0)
-		rc = grant_drop_tickets(op, lock, new.owner, new.who, 0, ATLOCK_OK, &new, &parked);
+		rc = grant_drop_tickets(op, lock, new.owner, new.who, 0, ATLOCK_OK, &new, &blocked);
 	if (rc < 0)
 		return rc;
-	new.state = parked ? RECORD_ACQUIRED : RECORD_PENDING;
-	new.claim_by = parked ? 0 : op->now + op->options->claim_timeout;
+	new.state = blocked ? RECORD_ACQUIRED : RECORD_PENDING;
+	new.claim_by = blocked ? 0 : op->now + op->options->claim_timeout;
 	rc = table_lock_put(op, lock, old, &new);
 	if (rc == 0)
 		rc = event_lock(op, ATLOCK_EVENT_GRANTED, lock, &new);
@@ -194,7 +194,7 @@ int grant_next(struct op *op, struct slice lock, const struct record_lock *old, 
  * Removes tickets past their deadline. Scans the queue only when the earliest deadline says that there is one. `queue` is how
  * it stands then.
  */
-static int settle_tickets(struct op *op, struct slice lock, struct record_queue *queue)
+static int expire_tickets(struct op *op, struct slice lock, struct record_queue *queue)
 {
 	struct ticket ticket = { .number = 0 };
 	int64_t earliest = ATLOCK_NEVER;
@@ -225,8 +225,8 @@ static int settle_tickets(struct op *op, struct slice lock, struct record_queue 
 }
 
 /* The lease is over. With lock_delay the lock rests before anybody gets it, so that a paused holder can notice. */
-static int settle_expired(struct op *op, struct slice lock, const struct record_lock *old,
-			  const struct record_queue *queue, struct record_lock *record)
+static int expire_lease(struct op *op, struct slice lock, const struct record_lock *old,
+			const struct record_queue *queue, struct record_lock *record)
 {
 	struct record_key text = record_key_of(TABLE_TEXT, lock);
 	int rc;
@@ -248,7 +248,7 @@ static int settle_expired(struct op *op, struct slice lock, const struct record_
 }
 
 /* Its time is over: to the next. */
-static int settle_due(struct op *op, struct slice lock, const struct record_queue *queue, struct record_lock *record)
+static int expire_due(struct op *op, struct slice lock, const struct record_queue *queue, struct record_lock *record)
 {
 	struct record_lock old = *record;
 	int rc;
@@ -256,28 +256,28 @@ static int settle_due(struct op *op, struct slice lock, const struct record_queu
 	if (old.state == RECORD_DELAYED)
 		return grant_next(op, lock, &old, queue, record);
 	if (old.expires < op->now)
-		return settle_expired(op, lock, &old, queue, record);
+		return expire_lease(op, lock, &old, queue, record);
 	rc = event_lock(op, ATLOCK_EVENT_UNCLAIMED, lock, &old);
 	return rc < 0 ? rc : grant_next(op, lock, &old, queue, record);
 }
 
-int grant_settle_queue(struct op *op, struct slice lock, struct record_lock *record, struct record_queue *queue)
+int expire_lock_queue(struct op *op, struct slice lock, struct record_lock *record, struct record_queue *queue)
 {
 	int rc;
 
 	rc = table_lock_get(op, lock, record);
 	if (rc != 0)
 		return rc;
-	rc = settle_tickets(op, lock, queue);
+	rc = expire_tickets(op, lock, queue);
 	if (rc < 0 || table_lock_due(record) >= op->now)
 		return rc;
-	rc = settle_due(op, lock, queue, record);
+	rc = expire_due(op, lock, queue, record);
 	return rc == 0 ? table_queue_get(op, lock, queue) : rc;
 }
 
-int grant_settle(struct op *op, struct slice lock, struct record_lock *record)
+int expire_lock(struct op *op, struct slice lock, struct record_lock *record)
 {
 	struct record_queue queue;
 
-	return grant_settle_queue(op, lock, record, &queue);
+	return expire_lock_queue(op, lock, record, &queue);
 }

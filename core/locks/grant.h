@@ -11,21 +11,21 @@
  * Ends what is over at this instant on one lock: its lease, its claim, its delay, tickets past their deadline; and hands
  * over. Afterwards `record` is how the lock stands (1: free, then nobody waits).
  */
-int grant_settle(struct op *op, struct slice lock, struct record_lock *record);
+int expire_lock(struct op *op, struct slice lock, struct record_lock *record);
 
 /* The same, and how the queue stands of a lock that is held, for lock_release(). */
-int grant_settle_queue(struct op *op, struct slice lock, struct record_lock *record, struct record_queue *queue);
+int expire_lock_queue(struct op *op, struct slice lock, struct record_lock *record, struct record_queue *queue);
 
-/* A free lock to the first of its queue; erases `old` (NULL: there is no record). `record` as in grant_settle(). */
+/* A free lock to the first of its queue; erases `old` (NULL: there is no record). `record` as in expire_lock(). */
 int grant_next(struct op *op, struct slice lock, const struct record_lock *old, const struct record_queue *queue,
 	       struct record_lock *record);
 
 /* Writes a new grant: token, id and times are set here, the rest is in `record`. */
 int grant_write(struct op *op, struct slice lock, const struct record_lock *old, struct record_lock *record);
 
-/* Removes every ticket of a holder on a lock; each is told `err`. Returns how many, and whether one was parked. */
+/* Removes every ticket of a holder on a lock; each is told `err`. Returns how many, and whether one was blocked. */
 int grant_drop_tickets(struct op *op, struct slice lock, struct slice owner, struct slice who, int err,
-		       enum atlock_code code, const struct record_lock *granted, bool *parked);
+		       enum atlock_code code, const struct record_lock *granted, bool *blocked);
 
 /* Removes a ticket that is past its deadline and tells whoever waits on it. */
 int grant_time_out(struct op *op, struct slice lock, const struct ticket *ticket);

@@ -39,19 +39,19 @@ struct sweep {
 	struct record_key from;
 	int most;
 	/* Set by each run. */
-	int count;               /* how many were settled */
+	int count;               /* how many ended */
 	bool stuck;              /* the one behind them cannot be: its record is damaged */
 	struct record_key after; /* where the others go on */
 };
 
 /* Settles the lock of one deadline. One that this does not remove belongs to nothing: it would be tried for ever. */
-static int due_settle(struct op *op, struct slice lock, struct slice at)
+static int due_expire(struct op *op, struct slice lock, struct slice at)
 {
 	struct record_lock record;
 	struct slice value;
 	int rc;
 
-	rc = grant_settle(op, lock, &record);
+	rc = expire_lock(op, lock, &record);
 	if (rc >= 0)
 		rc = store_get(op->txn, at, &value);
 	return rc == 0 ? op_corrupt(op, at, -EBADMSG) : rc;
@@ -71,7 +71,7 @@ static int sweep_in_txn(struct op *op)
 	sweep->stuck = false;
 	while (sweep->count < sweep->most && (rc = due_next(op, &from, &instant, &lock, &at)) == 0 &&
 	       instant < op->now) {
-		rc = due_settle(op, lock, at);
+		rc = due_expire(op, lock, at);
 		if (rc < 0)
 			break;
 		from = record_key_after(at);

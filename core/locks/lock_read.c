@@ -11,14 +11,12 @@ struct get {
 	struct atlock_view *out;
 };
 
-/* The lock's record if somebody holds it: 0 or 1. What is over is gone, whether or not anybody has settled it. */
+/* The lock's record if it is held at this instant: 0 or 1. */
 static int held_get(struct op *op, struct slice lock, struct record_lock *record)
 {
 	int rc = table_lock_get(op, lock, record);
 
-	if (rc != 0)
-		return rc;
-	return record->state == RECORD_DELAYED || table_lock_due(record) < op->now;
+	return rc == 0 ? !table_lock_is_held(op, record) : rc;
 }
 
 /* A caller must be its holder; else the name may say who is meant. */

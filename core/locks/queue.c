@@ -10,11 +10,11 @@
 #include "grant.h"
 #include "limit.h"
 #include "lock.h"
-#include "park.h"
 #include "rules.h"
 #include "seal.h"
 #include "shared_guard.h"
 #include "space.h"
+#include "waits.h"
 #include "why.h"
 
 enum join_outcome { JOIN_QUEUED, JOIN_ALREADY, JOIN_TAKEN };
@@ -46,7 +46,7 @@ static int find_persistent(struct op *op, struct slice lock, struct ticket *out)
 		rc = table_ticket_get(op, lock, rank, number, out);
 		if (rc != 0)
 			return rc < 0 ? rc : op_corrupt(op, waited, -EBADMSG);
-		if (out->record.park == 0 && rules_is_waiter(op, &out->record, op->caller))
+		if (out->record.wait == 0 && rules_is_waiter(op, &out->record, op->caller))
 			return 0;
 	}
 	return rc;
@@ -79,7 +79,7 @@ static int join_queue(struct op *op, struct slice lock, const struct record_lock
 			.pid = (uint32_t)caller->pid,
 			.boot = op->al->boot,
 			.start = caller->bound_start,
-			.park = op->park,
+			.wait = op->wait,
 			.instance = op->al->instance,
 			.since = op->now,
 			.ttl = join->ttl,
@@ -145,7 +145,7 @@ static int join_in_txn(struct op *op)
 	rc = why_line(op->why, allow_lease(op, lock, join->asked), join->change.lease_line);
 	if (rc < 0)
 		return rc;
-	rc = grant_settle(op, lock, &record);
+	rc = expire_lock(op, lock, &record);
 	if (rc < 0)
 		return rc;
 	if (rc == 1 || (record.state != RECORD_DELAYED && rules_is_holder(op, &record, op->caller))) {
@@ -159,7 +159,7 @@ static int join_in_txn(struct op *op)
 		return rules_refuse_held(
 			op, lock, &record, -EDEADLK, ATLOCK_DEADLOCK,
 			"your session holds it and would wait for ever: rm it first, or go on without waiting");
-	if (op->park == 0) {
+	if (op->wait == 0) {
 		rc = find_persistent(op, lock, &ticket);
 		if (rc == 0)
 			join->ticket = ticket.number;
@@ -246,20 +246,20 @@ int atlock_wait(struct atlock *al, const struct atlock_request *req, atlock_done
 	rc = join_prepare(al, req, &join, why);
 	if (rc < 0)
 		return metrics_refused(al, METRICS_WAIT, rc, why);
-	began = metrics_now();
-	number = park_add(al->park, req, done, arg);
+	began = steady_now();
+	number = waits_add(al->waits, req, done, arg);
 	if (wait != NULL)
 		*wait = number;
 	op_init(&op, al, req->caller, why);
 	op.request = req;
 	op.arg = &join;
-	op.park = number;
+	op.wait = number;
 	rc = number == 0 ? why_set(why, -ENOMEM, ATLOCK_BACKEND_ERROR, "out of memory") : op_run(&op, join_in_txn);
 	text_change_free(&join.change);
 	if (rc == JOIN_QUEUED)
 		return 1;
 	if (number != 0)
-		(void)park_remove(al->park, number);
+		(void)waits_remove(al->waits, number);
 	if (rc == JOIN_TAKEN && out != NULL)
 		*out = join.grant;
 	return metrics_count(&al->metrics, METRICS_WAIT, began, rc < 0 ? rc : 0, why);

@@ -8,10 +8,10 @@
 #include "grant.h"
 #include "limit.h"
 #include "name.h"
-#include "park.h"
 #include "rules.h"
 #include "seal.h"
 #include "view.h"
+#include "waits.h"
 #include "why.h"
 
 struct place {
@@ -28,7 +28,7 @@ static int place_take(struct op *op, struct place *place, struct ticket *ticket)
 	int rc;
 
 	place->lock = name_slice(op->request->name);
-	rc = grant_settle(op, place->lock, &record);
+	rc = expire_lock(op, place->lock, &record);
 	if (rc >= 0)
 		rc = table_ticket_find(op, place->lock, place->number, ticket);
 	return rc != 0 ? rc : rules_may_change_ticket(op, place->lock, &ticket->record);
@@ -104,7 +104,7 @@ int atlock_reprioritise(struct atlock *al, const struct atlock_request *req, uin
 }
 
 /* A ticket that is still there has not been answered by any committed transaction. */
-int park_ticket(struct op *op, uint64_t number, struct slice *lock, struct ticket *ticket)
+int waits_ticket(struct op *op, uint64_t number, struct slice *lock, struct ticket *ticket)
 {
 	struct atlock_caller caller;
 	struct atlock_name name;
@@ -112,7 +112,7 @@ int park_ticket(struct op *op, uint64_t number, struct slice *lock, struct ticke
 	uint8_t rank;
 	int rc;
 
-	if (park_find(op->al->park, number, &name, &caller) == 1)
+	if (waits_find(op->al->waits, number, &name, &caller) == 1)
 		return 1;
 	while ((rc = table_wait_next(op, slice_of(caller.owner), slice_of(caller.who), at, &at, &rank, lock)) == 0) {
 		if (!slice_equal(*lock, name_slice(&name)))
@@ -120,7 +120,7 @@ int park_ticket(struct op *op, uint64_t number, struct slice *lock, struct ticke
 		rc = table_ticket_get(op, *lock, rank, at, ticket);
 		if (rc < 0)
 			return rc;
-		if (rc == 0 && ticket->record.park == number && ticket->record.instance == op->al->instance)
+		if (rc == 0 && ticket->record.wait == number && ticket->record.instance == op->al->instance)
 			return 0;
 	}
 	return rc;
@@ -132,14 +132,14 @@ static int unpark_in_txn(struct op *op)
 	const uint64_t *number = op->arg;
 	struct ticket ticket;
 	struct slice lock;
-	int rc = park_ticket(op, *number, &lock, &ticket);
+	int rc = waits_ticket(op, *number, &lock, &ticket);
 
 	if (rc == 0)
 		rc = table_ticket_del(op, lock, &ticket);
 	return rc == 0 ? event_ticket(op, ATLOCK_EVENT_CANCELLED, ATLOCK_CANCELLED, lock, &ticket) : rc;
 }
 
-int park_unqueue(struct atlock *al, uint64_t number)
+int waits_unqueue(struct atlock *al, uint64_t number)
 {
 	struct op op;
 
@@ -150,9 +150,9 @@ int park_unqueue(struct atlock *al, uint64_t number)
 
 int atlock_wait_cancel(struct atlock *al, uint64_t wait)
 {
-	int rc = al == NULL ? -EINVAL : park_unqueue(al, wait);
+	int rc = al == NULL ? -EINVAL : waits_unqueue(al, wait);
 
 	if (rc < 0 && al != NULL)
-		park_leave(al, wait);
-	return rc == 0 ? park_cancel(al->park, wait) : rc;
+		waits_leave(al, wait);
+	return rc == 0 ? waits_cancel(al->waits, wait) : rc;
 }

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "behind.h"
-#include "park.h"
+#include "waits.h"
 
 #define CALLS_MAX 1024 /* calls behind one holder that are followed: a search is bounded */
 
@@ -112,7 +112,7 @@ int actor_waits(struct op *op, const struct actor *actor)
 	uint8_t rank;
 	int rc;
 
-	if (behind_calls(park_behind(op->al->park), actor->owner, actor->who, actor->start, &number, 1) > 0)
+	if (behind_calls(waits_behind(op->al->waits), actor->owner, actor->who, actor->start, &number, 1) > 0)
 		return 1;
 	number = 0;
 	rc = table_wait_next(op, actor->owner, actor->who, 0, &number, &rank, &lock);
@@ -221,7 +221,7 @@ static int edge_own(struct waitfor *graph, struct step *top, struct actor *to)
 
 static int calls_load(struct waitfor *graph, struct step *top)
 {
-	struct behind *behind = park_behind(graph->op->al->park);
+	struct behind *behind = waits_behind(graph->op->al->waits);
 	uint64_t few[1];
 
 	if (top->calls != NULL || behind_calls(behind, top->actor.owner, top->actor.who, top->actor.start, few, 1) == 0)
@@ -240,7 +240,7 @@ static int edge_behind(struct waitfor *graph, struct step *top, struct actor *to
 	int rc = top->next == 0 ? calls_load(graph, top) : 0;
 
 	while (rc == 0 && top->next < top->count) {
-		rc = park_ticket(graph->op, top->calls[top->next++], &top->lock, &ticket);
+		rc = waits_ticket(graph->op, top->calls[top->next++], &top->lock, &ticket);
 		if (rc < 0)
 			return rc;
 		if (rc == 1 || ticket.record.deadline < graph->op->now) {

@@ -4,9 +4,9 @@
 #include "background.h"
 #include "ends.h"
 #include "hook.h"
-#include "park.h"
 #include "refusal.h"
 #include "table.h"
+#include "waits.h"
 
 static void announce(const struct op *op, enum atlock_change what, struct slice key)
 {
@@ -25,7 +25,7 @@ static void answer(const struct op *op, struct notice notice)
 {
 	if (notice.circle != 0)
 		notice.reason = (const char *)op->texts.data + notice.circle - 1;
-	park_finish(op->al, &notice);
+	waits_finish(op->al, &notice);
 }
 
 static void deliver(const struct op *op)
@@ -60,7 +60,7 @@ void after_op(struct op *op, bool committed, int rc)
 	if (committed)
 		deliver(op);
 	if (op->claimed != 0)
-		ends_settle(op, rc >= 0);
+		ends_claimed(op, rc >= 0);
 	/* One that wrote something nonetheless has an event of its own. */
 	if (op->refusal == 0)
 		refusal_note(op, rc);

@@ -64,12 +64,12 @@ void health_free(struct health *health)
 void health_run(struct atlock *al)
 {
 	struct health *health = al->health;
-	int64_t began = metrics_now();
+	int64_t began = steady_now();
 	int rc = lease_note_clock(al);
 
 	pthread_mutex_lock(&health->mutex);
 	health->result = rc;
-	health->done = metrics_now();
+	health->done = steady_now();
 	health->took = health->done - began;
 	health->asked = 0;
 	pthread_cond_broadcast(&health->answered);
@@ -79,7 +79,7 @@ void health_run(struct atlock *al)
 static void health_probe(struct atlock *al)
 {
 	struct health *health = al->health;
-	int64_t now = metrics_now();
+	int64_t now = steady_now();
 	int64_t until = now + PROBE_WAIT;
 	struct timespec end = { .tv_sec = until / ATLOCK_SECOND, .tv_nsec = until % ATLOCK_SECOND };
 	bool ask;
@@ -170,7 +170,7 @@ static enum health_level check_room(const struct look *look, char *text, size_t 
 
 static enum health_level check_sweeper(const struct look *look, char *text, size_t len)
 {
-	int64_t silent = look->health.asked != 0 ? metrics_now() - look->health.asked : 0;
+	int64_t silent = look->health.asked != 0 ? steady_now() - look->health.asked : 0;
 
 	if (silent >= ANSWER_LATE) {
 		(void)snprintf(text, len, "it has not answered for %" PRId64 " s: a commit or a sweep hangs",
@@ -198,7 +198,7 @@ static enum health_level check_clock(const struct look *look, char *text, size_t
 		(void)snprintf(text, len, "lease time is behind the newest change");
 		return HEALTH_FAILING;
 	}
-	if (look->health.stepped == 0 || metrics_now() - look->health.stepped >= STEP_SHOWN)
+	if (look->health.stepped == 0 || steady_now() - look->health.stepped >= STEP_SHOWN)
 		return HEALTH_OK;
 	(void)snprintf(text, len, "the wall clock was set by %" PRId64 " s; leases go on as they were",
 		       look->health.step / ATLOCK_SECOND);
@@ -256,7 +256,7 @@ static void health_note_step(struct health *health, int64_t offset)
 
 	if (step < STEP_LEAST && step > -STEP_LEAST)
 		return;
-	health->stepped = metrics_now();
+	health->stepped = steady_now();
 	health->step = step;
 	health->offset = offset;
 }

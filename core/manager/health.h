@@ -17,7 +17,7 @@
 
 enum health_level { HEALTH_OK, HEALTH_DEGRADED, HEALTH_FAILING };
 
-/* All times are as of metrics_now(). */
+/* All times are as of steady_now(). */
 struct health {
 	pthread_mutex_t mutex; /* a leaf: protects everything here */
 	pthread_cond_t answered;

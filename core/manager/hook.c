@@ -34,7 +34,7 @@ struct slot {
 struct hook {
 	_Atomic bool started;
 	_Atomic bool awake;      /* has been woken and not looked yet */
-	_Atomic int64_t stop_by; /* metrics_now() at which all must end; 0: goes on */
+	_Atomic int64_t stop_by; /* steady_now() at which all must end; 0: goes on */
 	int wake;                /* eventfd */
 	pthread_t thread;
 	struct slot slots[HOOK_SLOTS];
@@ -203,7 +203,7 @@ static void breaker_tell(struct atlock *al, enum breaker_state before, const str
 		return;
 	if (breaker->state == BREAKER_OPEN)
 		log_write(al, ATLOCK_LOG_WARNING, "on_event failed %u times in a row: it is tried again in %.1f s",
-			  breaker->failed, (double)(breaker->until - metrics_now()) / (double)ATLOCK_SECOND);
+			  breaker->failed, (double)(breaker->until - steady_now()) / (double)ATLOCK_SECOND);
 	else if (breaker->state == BREAKER_CLOSED)
 		log_write(al, ATLOCK_LOG_INFO, "on_event works again");
 }
@@ -212,7 +212,7 @@ static void breaker_tell(struct atlock *al, enum breaker_state before, const str
 static void slot_ended(struct atlock *al, struct slot *slot, const char *why, bool timed_out)
 {
 	struct hook *hook = al->hook;
-	int64_t now = metrics_now();
+	int64_t now = steady_now();
 	struct breaker breaker;
 	enum breaker_state before;
 
@@ -246,7 +246,7 @@ static void slot_check(struct atlock *al, struct slot *slot)
 		else
 			(void)snprintf(why, sizeof(why), "killed by signal %d", WTERMSIG(status));
 		slot_ended(al, slot, WIFEXITED(status) && WEXITSTATUS(status) == 0 ? NULL : why, false);
-	} else if (metrics_now() >= slot->until) {
+	} else if (steady_now() >= slot->until) {
 		hook_run_kill(&slot->run);
 		slot_ended(al, slot, "it took longer than on_event_timeout and was killed", true);
 	}
@@ -256,7 +256,7 @@ static void slot_start(struct atlock *al, struct slot *slot)
 {
 	const struct atlock_options *options = state_options(al);
 	struct hook *hook = al->hook;
-	int64_t now = metrics_now();
+	int64_t now = steady_now();
 	bool admitted;
 	int rc;
 
@@ -311,7 +311,7 @@ static void hook_sleep(struct hook *hook)
 {
 	struct pollfd fds[HOOK_SLOTS + 1] = { { .fd = hook->wake, .events = POLLIN } };
 	int64_t due = hook_due(hook);
-	int64_t in = due == ATLOCK_NEVER ? -1 : due - metrics_now();
+	int64_t in = due == ATLOCK_NEVER ? -1 : due - steady_now();
 	struct timespec timeout = { .tv_sec = 0, .tv_nsec = 0 };
 	nfds_t count = 1;
 	uint64_t ignored;
@@ -341,7 +341,7 @@ static bool hook_over(struct hook *hook)
 {
 	int64_t stop_by = atomic_load(&hook->stop_by);
 
-	return stop_by != 0 && (hook_idle(hook) || metrics_now() >= stop_by);
+	return stop_by != 0 && (hook_idle(hook) || steady_now() >= stop_by);
 }
 
 static void *hook_main(void *arg)
@@ -398,7 +398,7 @@ void hook_stop(struct atlock *al)
 
 	if (hook == NULL || !atomic_load(&hook->started))
 		return;
-	atomic_store(&hook->stop_by, metrics_now() + STOP_WAIT);
+	atomic_store(&hook->stop_by, steady_now() + STOP_WAIT);
 	wake_write(hook);
 	(void)pthread_join(hook->thread, NULL);
 	atomic_store(&hook->started, false);
@@ -416,7 +416,7 @@ void hook_stats(struct atlock *al, struct hook_stats *out)
 {
 	struct hook *hook = al->hook;
 	uint64_t last = newest(al);
-	int64_t now = metrics_now();
+	int64_t now = steady_now();
 	int64_t since = 0;
 	int64_t lease;
 	int64_t wall;

@@ -21,7 +21,6 @@
 #include "limit.h"
 #include "log.h"
 #include "owed.h"
-#include "park.h"
 #include "position.h"
 #include "process.h"
 #include "rate.h"
@@ -32,6 +31,7 @@
 #include "state.h"
 #include "tally.h"
 #include "users.h"
+#include "waits.h"
 #include "watch.h"
 #include "why.h"
 
@@ -198,7 +198,7 @@ static int manager_prepare(struct atlock *al, const struct atlock_setup *setup, 
 	if (rc == 0)
 		rc = refusals_new(&al->refusals);
 	if (rc == 0)
-		rc = park_new(&al->park, &al->metrics);
+		rc = waits_new(&al->waits, &al->metrics);
 	if (rc == 0)
 		rc = positions_new(&al->positions);
 	if (rc == 0)
@@ -240,7 +240,7 @@ static void manager_free(struct atlock *al)
 	store_close(al->store);
 	hook_free(al);
 	watch_free(al->watch);
-	park_free(al->park);
+	waits_free(al->waits);
 	positions_free(al->positions);
 	ends_free(al->ends);
 	comms_free(al->comms);
@@ -333,7 +333,7 @@ void atlock_close(struct atlock *al)
 	if (background)
 		(void)atlock_run_refused(al);
 	manager_end(al);
-	park_finish_all(al, -ECANCELED, ATLOCK_CANCELLED);
+	waits_finish_all(al, -ECANCELED, ATLOCK_CANCELLED);
 	if (!al->readonly && !al->repair) {
 		manager_self(al, &self);
 		op_init(&op, al, &self, NULL);

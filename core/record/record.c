@@ -56,7 +56,7 @@ static const struct field lock_fields[] = {
 
 static const struct field ticket_fields[] = {
 	F(ticket, U8, priority), F(ticket, U32, uid),      F(ticket, U32, gid),  F(ticket, U32, pid),
-	F(ticket, U32, boot),    F(ticket, U64, start),    F(ticket, U64, park), F(ticket, U64, instance),
+	F(ticket, U32, boot),    F(ticket, U64, start),    F(ticket, U64, wait), F(ticket, U64, instance),
 	F(ticket, U64, since),   F(ticket, U64, deadline), F(ticket, U64, ttl),  F(ticket, STRING, owner),
 	F(ticket, STRING, who),  F(ticket, STRING, host),
 };
@@ -145,7 +145,7 @@ static const struct layout layouts[] = {
 	[RECORD_LOCK] = LAYOUT(lock),
 	[RECORD_TICKET] = LAYOUT(ticket),
 	[RECORD_QUEUE] = LAYOUT_VERSION(queue, 2),
-	[RECORD_HOLD] = LAYOUT(hold),
+	[RECORD_HOLD_TIME] = LAYOUT(hold),
 	[RECORD_DIR] = LAYOUT(dir),
 	[RECORD_EVENT] = LAYOUT(event),
 	[RECORD_CLAIM] = LAYOUT(claim),

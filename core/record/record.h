@@ -158,7 +158,7 @@ struct record_ticket {
 	uint32_t pid;
 	uint32_t boot;
 	uint64_t start;
-	uint64_t park;     /* the blocked call's number in its manager; 0: nobody is blocked on it */
+	uint64_t wait;     /* the blocked call's number in its manager; 0: nobody is blocked on it */
 	uint64_t instance; /* that manager */
 	int64_t since;
 	int64_t deadline;
@@ -330,7 +330,7 @@ enum record_kind {
 	RECORD_LOCK,
 	RECORD_TICKET,
 	RECORD_QUEUE,
-	RECORD_HOLD,
+	RECORD_HOLD_TIME,
 	RECORD_DIR,
 	RECORD_EVENT,
 	RECORD_CLAIM,

@@ -1,5 +1,7 @@
 #include "clock.h"
 
+#include <time.h>
+
 #define DRIFT_SHOWN INT64_C(10000000)
 
 void clock_start(struct clock *clock, struct store *store, int64_t last, int64_t offset)
@@ -53,4 +55,12 @@ int64_t clock_offset(struct clock *clock)
 
 	clock_read(clock, &now, &wall);
 	return clock_shown(clock, now, wall);
+}
+
+int64_t steady_now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
 }

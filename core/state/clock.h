@@ -35,4 +35,7 @@ int64_t clock_offset(struct clock *clock);
 /* The same for one who has read the clock. */
 int64_t clock_shown(struct clock *clock, int64_t now, int64_t wall);
 
+/* Nanoseconds since any fixed point: real time, whatever clock tests give the manager. */
+int64_t steady_now(void);
+
 #endif

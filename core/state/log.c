@@ -127,7 +127,7 @@ void log_write(struct atlock *al, enum atlock_log_level level, const char *fmt, 
 
 void log_limited(struct atlock *al, struct log_limit *limit, enum atlock_log_level level, const char *fmt, ...)
 {
-	int64_t now = metrics_now();
+	int64_t now = steady_now();
 	int64_t last = atomic_load_explicit(&limit->last, memory_order_relaxed);
 	uint64_t left_out;
 	va_list args;

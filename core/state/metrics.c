@@ -73,14 +73,6 @@ int64_t metrics_bound(size_t i)
 	return i < METRICS_BOUNDS ? bounds[i] : ATLOCK_NEVER;
 }
 
-int64_t metrics_now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (int64_t)ts.tv_sec * ATLOCK_SECOND + ts.tv_nsec;
-}
-
 static void add(_Atomic uint64_t *counter, uint64_t n)
 {
 	atomic_fetch_add_explicit(counter, n, memory_order_relaxed);
@@ -113,7 +105,7 @@ int metrics_count(struct metrics *metrics, enum metrics_call call, int64_t began
 	if (call == METRICS_NONE)
 		return rc;
 	add(&metrics->calls[call][code_of(rc, why)], 1);
-	histogram_add(&metrics->took[call], metrics_now() - began);
+	histogram_add(&metrics->took[call], steady_now() - began);
 	return rc;
 }
 

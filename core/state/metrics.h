@@ -61,9 +61,6 @@ struct metrics_mark {
 	int64_t value;      /* ns */
 };
 
-/* Nanoseconds since any fixed point: real time, whatever clock tests give the manager. */
-int64_t metrics_now(void);
-
 /* A call that began at `began` ended with `rc` and, if that is an error, with `why` (may be NULL). Returns `rc`. */
 int metrics_count(struct metrics *metrics, enum metrics_call call, int64_t began, int rc, const struct atlock_why *why);
 

@@ -65,7 +65,7 @@ void op_init(struct op *op, struct atlock *al, const struct atlock_caller *calle
 	op->why = why;
 	op->arg = NULL;
 	op->random = 0;
-	op->park = 0;
+	op->wait = 0;
 	op->claimed = 0;
 	op->call = METRICS_NONE;
 	op->tallied.count = 0;
@@ -320,7 +320,7 @@ static void op_begin(struct op *op, op_fn *fn)
 {
 	op->fn = fn;
 	op->decided = false;
-	op->began = op->call != METRICS_NONE ? metrics_now() : 0;
+	op->began = op->call != METRICS_NONE ? steady_now() : 0;
 	op->random = state_random(op->al);
 }
 
@@ -383,13 +383,13 @@ void op_tell(struct op *op, const struct record_ticket *ticket, int err, enum at
 	struct notice *notice;
 
 	/* Whoever runs this operation gets its answer as the return value. */
-	if (ticket->park == 0 || ticket->park == op->park || ticket->instance != op->al->instance)
+	if (ticket->wait == 0 || ticket->wait == op->wait || ticket->instance != op->al->instance)
 		return;
 	notice = pile_add(op, &op->notices, sizeof(*notice));
 	if (notice == NULL)
 		return;
 	memset(notice, 0, sizeof(*notice));
-	notice->park = ticket->park;
+	notice->wait = ticket->wait;
 	notice->err = err;
 	notice->code = code;
 	notice->circle = err == -EDEADLK ? op->circle : 0;

@@ -59,13 +59,13 @@ struct op {
 	struct atlock_why *why;
 	void *arg;        /* the operation's own */
 	uint64_t random;  /* drawn before the first run, so that runs agree */
-	uint64_t park;    /* number under which this call waits, or 0 */
+	uint64_t wait;    /* number under which this call waits, or 0 */
 	uint64_t claimed; /* grant that was to be given back, or 0: see ends_claim() */
 
 	/* op_run()'s and op_submit()'s. */
 	op_fn *fn;
 	bool decided;  /* the function has succeeded; what fails after it is the store */
-	int64_t began; /* see metrics_now() */
+	int64_t began; /* see steady_now() */
 	op_end_fn *end;
 	struct store_job job;
 	struct tally_changes tallied;
@@ -98,7 +98,7 @@ struct op {
 
 /* A blocked call to be answered after the commit. */
 struct notice {
-	uint64_t park;
+	uint64_t wait;
 	int err;
 	enum atlock_code code;
 	struct atlock_grant grant;

@@ -18,7 +18,7 @@ struct hook;
 struct op;
 struct ends;
 struct health;
-struct park;
+struct waits;
 struct policy;
 struct positions;
 struct refusals;
@@ -36,7 +36,7 @@ typedef void op_after_fn(struct op *op, bool committed, int rc);
 
 /* Keeps what could happen a thousand times a second from being logged so often; see log_limited(). */
 struct log_limit {
-	_Atomic int64_t last; /* see metrics_now() */
+	_Atomic int64_t last; /* see steady_now() */
 	_Atomic uint64_t left_out;
 };
 
@@ -83,7 +83,7 @@ struct atlock {
 	struct seal *seal;             /* keys of the users' texts; NULL: none was given */
 	bool sees_processes;           /* /proc is of our pid namespace */
 	struct refusals *refusals;     /* not yet in the event log */
-	struct park *park;             /* blocked calls, by number */
+	struct waits *waits;           /* blocked calls, by number */
 	struct positions *positions;   /* see position.h */
 	struct ends *ends;             /* grants that are still to be given back */
 	_Atomic uint64_t random;       /* state of the generator */

@@ -44,6 +44,11 @@ int64_t table_lock_due(const struct record_lock *record)
 	return record->expires;
 }
 
+bool table_lock_is_held(const struct op *op, const struct record_lock *record)
+{
+	return record->state != RECORD_DELAYED && table_lock_due(record) >= op->now;
+}
+
 static bool held(const struct record_lock *record)
 {
 	return record != NULL && record->state != RECORD_DELAYED;

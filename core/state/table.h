@@ -28,6 +28,9 @@ void table_grant_fill(struct atlock_grant *out, const struct record_lock *record
 /* When something happens to the lock by itself: its lease, claim or delay ends. ATLOCK_NEVER if nothing does. */
 int64_t table_lock_due(const struct record_lock *record);
 
+/* Whether the record says that the lock is held at this instant: what is over is not, before expire_lock() has written that too. */
+bool table_lock_is_held(const struct op *op, const struct record_lock *record);
+
 /* Position in service order of a priority: 0 is served first. */
 uint8_t table_rank(uint8_t priority);
 

@@ -109,7 +109,7 @@ int view_ticket(const struct ticket *ticket, uint64_t position, int64_t expected
 		.uid = record->uid,
 		.gid = record->gid,
 		.pid = (pid_t)record->pid,
-		.parked = record->park != 0,
+		.parked = record->wait != 0,
 		.since = record->since,
 		.deadline = record->deadline,
 		.ttl = record->ttl,

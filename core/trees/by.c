@@ -11,11 +11,11 @@
 #include "pull.h"
 #include "view.h"
 
-#define PART_FILTER '0' /* of a place: one part for each filter; the rest is held_place() */
+#define PART_FILTER '0' /* of a place: one part for each filter; the rest is holder_index_place() */
 
 /* Locks to show, or the one with an id to find. */
 struct group {
-	struct held_filter filter[2]; /* the second only if the first shows nothing to stop at */
+	struct holder_index_filter filter[2]; /* the second only if the first shows nothing to stop at */
 	size_t filters;
 	size_t at;      /* which of them shows */
 	const char *id; /* NULL: all */
@@ -50,7 +50,7 @@ static int group_show(struct op *op, void *arg, struct slice lock, const struct 
 	int rc;
 
 	if (group->place != NULL) {
-		struct record_key place = held_place(record);
+		struct record_key place = holder_index_place(record);
 
 		place_set(group->place, (unsigned char)(PART_FILTER + group->at), record_key_slice(&place));
 	}
@@ -75,13 +75,13 @@ static int group_in_txn(struct op *op)
 		memcpy(after.data, place_text(group->place, part).data, after.len);
 	}
 	for (group->at = 0; group->at < group->filters && rc == 0; group->at++) {
-		struct held_filter filter = group->filter[group->at];
+		struct holder_index_filter filter = group->filter[group->at];
 
 		if (part > PART_FILTER + group->at)
 			continue;
 		if (part == PART_FILTER + group->at)
 			filter.after = record_key_slice(&after);
-		rc = held_walk(op, &filter, group_show, group);
+		rc = holder_index_walk(op, &filter, group_show, group);
 	}
 	return rc;
 }
@@ -97,7 +97,7 @@ static int find_one(struct op *op, const struct group *group, struct slice lock)
 	if (rc != 0)
 		return rc < 0 ? rc : op_corrupt(op, lock, -EBADMSG);
 	for (size_t i = 0; i < group->filters && !matches; i++)
-		matches = held_matches(op, &group->filter[i], lock, &record);
+		matches = holder_index_matches(op, &group->filter[i], lock, &record);
 	if (!matches)
 		return 0;
 	rc = view_make(op, lock, &record, group->out);
@@ -181,7 +181,7 @@ static int group_of_pull(struct atlock *al, const struct atlock_pull_name *pull,
 	if (pull_check(pull) < 0)
 		return -EINVAL;
 	pull_who(pull, who);
-	group->filter[group->filters++] = (struct held_filter){ .who = slice_of(who), .repo = pull_repo(pull) };
+	group->filter[group->filters++] = (struct holder_index_filter){ .who = slice_of(who), .repo = pull_repo(pull) };
 	return group_run(al, group);
 }
 

@@ -2,7 +2,7 @@
 #ifndef CORE_BY_H
 #define CORE_BY_H
 
-#include "held.h"
+#include "holder_index.h"
 
 /*
  * One group's component. A who is kept as it was spelled after '@', which mostly is a component already; what is not, and
@@ -11,6 +11,6 @@
 int by_spell(struct slice text, char out[ATLOCK_COMPONENT_MAX + 1]);
 
 /* Its locks; the filter points to the text. */
-struct held_filter by_filter(enum atlock_by by, struct slice text);
+struct holder_index_filter by_filter(enum atlock_by by, struct slice text);
 
 #endif

@@ -33,9 +33,9 @@ static int group_any(struct op *op, void *arg, struct slice lock, const struct r
 	return 1;
 }
 
-struct held_filter by_filter(enum atlock_by by, struct slice text)
+struct holder_index_filter by_filter(enum atlock_by by, struct slice text)
 {
-	struct held_filter filter = { .owner = { NULL, 0 } };
+	struct holder_index_filter filter = { .owner = { NULL, 0 } };
 
 	if (by == ATLOCK_BY_OWNER)
 		filter.owner = text;
@@ -48,9 +48,9 @@ struct held_filter by_filter(enum atlock_by by, struct slice text)
 
 static int group_holds(struct op *op, enum atlock_by by, struct slice text)
 {
-	struct held_filter filter = by_filter(by, text);
+	struct holder_index_filter filter = by_filter(by, text);
 
-	return held_walk(op, &filter, group_any, NULL);
+	return holder_index_walk(op, &filter, group_any, NULL);
 }
 
 /* Shows one that holds something at this instant: 0 to go on. */
@@ -80,10 +80,10 @@ static int owners_in_txn(struct op *op)
 	int rc;
 
 	if (owner.data != NULL) {
-		from = held_owner_key(owner);
+		from = holder_index_owner_key(owner);
 		from = record_key_after_prefix(record_key_slice(&from));
 	}
-	while ((rc = held_owner_next(op, TABLE_HELD, &from, &owner)) == 0) {
+	while ((rc = holder_index_owner_next(op, TABLE_HELD, &from, &owner)) == 0) {
 		rc = group_holds(op, ATLOCK_BY_OWNER, owner);
 		if (rc == 1)
 			rc = group_show(op, groups, owner);
@@ -108,13 +108,13 @@ struct merge {
 /* The owner's first who after `after`: 0 or 1. */
 static int who_after(struct op *op, struct slice owner, struct slice after, struct slice *who)
 {
-	struct record_key from = held_owner_key(owner);
+	struct record_key from = holder_index_owner_key(owner);
 
 	if (after.data != NULL) {
 		from = record_key_holder(TABLE_HELD, owner, after);
 		from = record_key_after_prefix(record_key_slice(&from));
 	}
-	return held_who_next(op, owner, &from, who);
+	return holder_index_who_next(op, owner, &from, who);
 }
 
 static int merge_add(struct merge *merge, struct slice owner, struct slice who)
@@ -139,7 +139,7 @@ static int merge_start(struct op *op, struct merge *merge, struct slice after)
 	struct slice who;
 	int rc;
 
-	while ((rc = held_owner_next(op, TABLE_HELD, &from, &owner)) == 0) {
+	while ((rc = holder_index_owner_next(op, TABLE_HELD, &from, &owner)) == 0) {
 		rc = who_after(op, owner, after, &who);
 		if (rc == 0)
 			rc = merge_add(merge, owner, who);
@@ -163,8 +163,9 @@ static int merge_holds(struct op *op, const struct merge *merge, struct slice wh
 
 	for (size_t i = 0; rc == 0 && i < merge->count; i++)
 		if (slice_equal(merge->list[i].who, who))
-			rc = held_walk(op, &(struct held_filter){ .owner = merge->list[i].owner, .who = who },
-				       group_any, NULL);
+			rc = holder_index_walk(
+				op, &(struct holder_index_filter){ .owner = merge->list[i].owner, .who = who },
+				group_any, NULL);
 	return rc;
 }
 
@@ -235,7 +236,7 @@ static int host_see(struct op *op, void *arg, struct slice lock, const struct re
 
 static int hosts_in_txn(struct op *op)
 {
-	const struct held_filter all = { .owner = { NULL, 0 } };
+	const struct holder_index_filter all = { .owner = { NULL, 0 } };
 	const struct groups *groups = op->arg;
 	struct slice after = place_text(groups->place, PART_GROUP);
 	struct host_next host = { .after = "" };
@@ -243,7 +244,7 @@ static int hosts_in_txn(struct op *op)
 
 	if (after.len > 0 && after.len < sizeof(host.after))
 		memcpy(host.after, after.data, after.len);
-	while ((rc = held_walk(op, &all, host_see, &host)) == 0 && host.next[0] != '\0') {
+	while ((rc = holder_index_walk(op, &all, host_see, &host)) == 0 && host.next[0] != '\0') {
 		place_set(groups->place, PART_GROUP, slice_of(host.next));
 		rc = groups->fn(groups->arg, host.next);
 		if (rc != 0)

@@ -5,10 +5,10 @@
 #include "dir_path.h"
 #include "event.h"
 #include "grant.h"
-#include "held.h"
 #include "limit.h"
 #include "rules.h"
 #include "space.h"
+#include "table.h"
 #include "why.h"
 
 #define DIR_MODE 07777
@@ -68,7 +68,7 @@ static int make_check(struct op *op, const struct dir_call *call)
 		return why_set(op->why, -EEXIST, ATLOCK_LOCK_EXISTS, "there is a directory of that name");
 	if (rc < 0)
 		return rc;
-	rc = grant_settle(op, key, &lock);
+	rc = expire_lock(op, key, &lock);
 	if (rc == 0)
 		return rules_refuse_held(op, key, &lock, -EEXIST, ATLOCK_LOCK_EXISTS, "choose another name");
 	return rc < 0 ? rc : space_check(op);
@@ -212,7 +212,7 @@ static int remove_locks(struct op *op, uint64_t id)
 	from = prefix = record_key_of(TABLE_LOCK, name_slice(&within));
 	while ((rc = store_next(op->txn, record_key_slice(&from), record_key_slice(&prefix), &key, NULL)) == 0) {
 		lock = (struct slice){ (const char *)key.data + 1, key.len - 1 };
-		rc = grant_settle(op, lock, &record);
+		rc = expire_lock(op, lock, &record);
 		if (rc <= 0)
 			return rc < 0 ? rc : refuse_lock_inside(op, lock, &record);
 		from = record_key_after(key);
@@ -228,7 +228,7 @@ static int refuse_no_dir(struct op *op, struct slice key)
 
 	if (rc < 0)
 		return rc;
-	if (rc == 0 && held_now(op, &record))
+	if (rc == 0 && table_lock_is_held(op, &record))
 		return rules_refuse_held(op, key, &record, -ENOTDIR, ATLOCK_INVALID_REQUEST, "release it with rm");
 	return refuse_gone(op, "the directory");
 }

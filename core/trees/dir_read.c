@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "dir_path.h"
-#include "held.h"
 #include "place.h"
+#include "table.h"
 #include "view.h"
 #include "why.h"
 
@@ -145,7 +145,7 @@ static int list_locks(struct op *op, const struct dir_read *read)
 			return op_corrupt(op, key, rc);
 		place_set(read->place, PART_LOCK,
 			  (struct slice){ (const char *)key.data + prefix.len, key.len - prefix.len });
-		if (held_now(op, &record))
+		if (table_lock_is_held(op, &record))
 			rc = list_lock(op, read, (struct slice){ (const char *)key.data + 1, key.len - 1 }, &record);
 		if (rc != 0)
 			return rc;

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "below.h"
-#include "held.h"
+#include "child_walk.h"
 #include "holder.h"
+#include "holder_index.h"
 #include "name.h"
 #include "view.h"
 
@@ -48,7 +48,7 @@ static int list_one(struct op *op, struct list *list, struct slice lock, const s
 	struct atlock_view view;
 	int rc;
 
-	if (!held_now(op, record) || !query_matches(list->query, lock, record))
+	if (!table_lock_is_held(op, record) || !query_matches(list->query, lock, record))
 		return 0;
 	rc = view_make(op, lock, record, &view);
 	if (rc < 0)
@@ -125,7 +125,7 @@ static int list_holder(struct op *op, struct list *list, struct slice prefix)
 {
 	const struct atlock_query *query = list->query;
 	struct slice after = name_slice(&query->after);
-	struct held_filter filter = { .owner = { NULL, 0 } };
+	struct holder_index_filter filter = { .owner = { NULL, 0 } };
 	struct record_lock record;
 	char pull[32];
 	int rc;
@@ -136,7 +136,7 @@ static int list_holder(struct op *op, struct list *list, struct slice prefix)
 	if (query->who != NULL || query->pull_repo != NULL)
 		filter.who = slice_of(query->who != NULL ? query->who : pull);
 	list->gathered = 0;
-	rc = held_walk(op, &filter, list_gather, list);
+	rc = holder_index_walk(op, &filter, list_gather, list);
 	if (rc == 0 && list->gathered > 0)
 		qsort(list->locks, list->gathered, sizeof(*list->locks), slice_compare);
 	for (size_t i = 0; i < list->gathered && rc == 0; i++) {
@@ -222,14 +222,14 @@ static int has_held_below(struct op *op, struct slice prefix)
 		rc = record_decode(RECORD_LOCK, value, &record);
 		if (rc < 0)
 			return op_corrupt(op, key, rc);
-		if (held_now(op, &record))
+		if (table_lock_is_held(op, &record))
 			return 0;
 		from = record_key_after(key);
 	}
 	return rc;
 }
 
-static int child_show(struct op *op, const struct children *children, const struct below *child)
+static int child_show(struct op *op, const struct children *children, const struct child_walk *child)
 {
 	struct slice lock = { (const char *)child->key.data + 1, child->key.len - 1 };
 	struct record_lock record;
@@ -244,7 +244,7 @@ static int child_show(struct op *op, const struct children *children, const stru
 	rc = record_decode(RECORD_LOCK, child->value, &record);
 	if (rc < 0)
 		return op_corrupt(op, lock, rc);
-	if (!held_now(op, &record))
+	if (!table_lock_is_held(op, &record))
 		return 0;
 	rc = view_make(op, lock, &record, &view);
 	if (rc < 0)
@@ -258,11 +258,11 @@ static int children_in_txn(struct op *op)
 {
 	const struct children *children = op->arg;
 	struct record_key prefix = record_key_of(TABLE_LOCK, name_slice(&children->prefix));
-	struct below child;
+	struct child_walk child;
 	int rc;
 
-	below_start(&child, &prefix, children->place);
-	while ((rc = below_next(op, &child)) == 0) {
+	child_walk_start(&child, &prefix, children->place);
+	while ((rc = child_walk_next(op, &child)) == 0) {
 		rc = child_show(op, children, &child);
 		if (rc != 0)
 			return rc < 0 ? rc : 0;

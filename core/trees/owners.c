@@ -91,7 +91,7 @@ static int claim_find(struct op *op, struct slice url, struct record_claim *out)
 
 	if (rc != 1)
 		return rc;
-	rc = owners_settle(op, url);
+	rc = owners_mend_url(op, url);
 	return rc < 0 ? rc : owners_claim_get(op, url, out);
 }
 

@@ -19,6 +19,6 @@ uint64_t *owners_count(struct record_claim *claim, enum atlock_reference_type ty
  * Sets the claim and the references of a URL right, and writes an event if something was wrong: 1, or 0 if nothing was.
  * Whoever has the claim keeps the URL; without one, the owner of the first reference gets it.
  */
-int owners_settle(struct op *op, struct slice url);
+int owners_mend_url(struct op *op, struct slice url);
 
 #endif

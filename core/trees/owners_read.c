@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "below.h"
+#include "child_walk.h"
 #include "owners.h"
 #include "place.h"
 #include "text.h"
@@ -103,7 +103,7 @@ static int list_show(const struct owners_read *read, const char *component, bool
 }
 
 /* Shows the next component of longer URLs, once: one that is a URL itself and leads to others comes up twice. */
-static int list_child(struct op *op, const struct owners_read *read, const struct below *child)
+static int list_child(struct op *op, const struct owners_read *read, const struct child_walk *child)
 {
 	struct slice own = { child->key.data, child->prefix.len + strlen(child->component) };
 	struct slice value;
@@ -120,12 +120,12 @@ static int list_dir(struct op *op, const struct owners_read *read)
 	const struct atlock_owners_path *path = read->path;
 	struct record_key prefix = record_key_of(TABLE_CLAIM, slice_of(path->prefix));
 	struct record_claim claim;
-	struct below child;
+	struct child_walk child;
 	int rc = 1;
 
 	if (path->prefix[0] != '\0')
 		prefix.data[prefix.len++] = '/';
-	below_start(&child, &prefix, read->place);
+	child_walk_start(&child, &prefix, read->place);
 	if (path->url[0] != '\0' && place_part(read->place) == 0)
 		rc = owners_claim_get(op, slice_of(path->url), &claim);
 	if (rc == 0) {
@@ -134,7 +134,7 @@ static int list_dir(struct op *op, const struct owners_read *read)
 	} else if (rc == 1) {
 		rc = 0;
 	}
-	while (rc == 0 && (rc = below_next(op, &child)) == 0)
+	while (rc == 0 && (rc = child_walk_next(op, &child)) == 0)
 		rc = list_child(op, read, &child);
 	return rc;
 }
@@ -165,11 +165,11 @@ static int list_type(struct op *op, const struct owners_read *read)
 	const struct atlock_owners_path *path = read->path;
 	struct record_key prefix = record_key_reference(slice_of(path->url), owners_type_byte(path->type),
 							slice_of(""));
-	struct below child;
+	struct child_walk child;
 	int rc = 0;
 
-	below_start(&child, &prefix, read->place);
-	while (rc == 0 && (rc = below_next(op, &child)) == 0)
+	child_walk_start(&child, &prefix, read->place);
+	while (rc == 0 && (rc = child_walk_next(op, &child)) == 0)
 		rc = list_show(read, child.component, false);
 	return rc;
 }

@@ -68,7 +68,7 @@ static int audit_url(struct op *op, struct slice url, struct audit *audit, bool 
 	return rc < 0 ? rc : 0;
 }
 
-int owners_settle(struct op *op, struct slice url)
+int owners_mend_url(struct op *op, struct slice url)
 {
 	struct record_key key = record_key_of(TABLE_CLAIM, url);
 	const struct reference_key about = { .url = url };
@@ -171,7 +171,7 @@ static int sweep_fix(struct op *op)
 {
 	const struct sweep *sweep = op->arg;
 
-	return owners_settle(op, (struct slice){ sweep->url, sweep->len });
+	return owners_mend_url(op, (struct slice){ sweep->url, sweep->len });
 }
 
 static int sweep_table(struct atlock *al, enum record_table table, struct sweep *sweep)

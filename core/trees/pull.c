@@ -6,7 +6,7 @@
 
 #include "bound.h"
 #include "event.h"
-#include "held.h"
+#include "holder_index.h"
 #include "limit.h"
 #include "rules.h"
 #include "seal.h"
@@ -72,11 +72,11 @@ static int lock_seen(struct op *op, void *arg, struct slice lock, const struct r
 static int pull_holds(struct op *op, const struct atlock_pull_name *pull)
 {
 	char who[32];
-	struct held_filter filter = { .owner = slice_of(op->caller->owner), .repo = pull_repo(pull) };
+	struct holder_index_filter filter = { .owner = slice_of(op->caller->owner), .repo = pull_repo(pull) };
 
 	pull_who(pull, who);
 	filter.who = slice_of(who);
-	return held_walk(op, &filter, lock_seen, NULL);
+	return holder_index_walk(op, &filter, lock_seen, NULL);
 }
 
 /*

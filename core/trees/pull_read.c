@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "below.h"
+#include "child_walk.h"
 #include "escape.h"
-#include "held.h"
+#include "holder_index.h"
 #include "name.h"
 #include "pull.h"
 #include "seal.h"
@@ -25,11 +25,11 @@ struct list {
 static int list_in_txn(struct op *op)
 {
 	const struct list *list = op->arg;
-	struct below child;
+	struct child_walk child;
 	int rc;
 
-	below_start(&child, &list->prefix, list->place);
-	while ((rc = below_next(op, &child)) == 0) {
+	child_walk_start(&child, &list->prefix, list->place);
+	while ((rc = child_walk_next(op, &child)) == 0) {
 		rc = list->fn(list->arg, child.component, child.directory);
 		if (rc != 0)
 			break;
@@ -238,8 +238,9 @@ static int print_summary(struct op *op, const struct reading *reading, const str
 	int rc;
 
 	pull_who(reading->pull, who);
-	rc = held_walk(op, &(struct held_filter){ .who = slice_of(who), .repo = pull_repo(reading->pull) }, count_lock,
-		       &locks);
+	rc = holder_index_walk(op,
+			       &(struct holder_index_filter){ .who = slice_of(who), .repo = pull_repo(reading->pull) },
+			       count_lock, &locks);
 	if (rc == 0)
 		rc = count_projects(op, reading->pull, counts);
 	if (rc == 0)

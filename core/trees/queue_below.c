@@ -1,7 +1,7 @@
 /* What leads to queues with waiters: the directories of queue/. */
 #include <errno.h>
 
-#include "below.h"
+#include "child_walk.h"
 #include "dir_path.h"
 #include "name.h"
 #include "place.h"
@@ -71,11 +71,11 @@ static int paths_in_txn(struct op *op)
 {
 	const struct list *list = op->arg;
 	struct record_key prefix = record_key_of(TABLE_QUEUE, name_slice(&list->prefix));
-	struct below child;
+	struct child_walk child;
 	int rc;
 
-	below_start(&child, &prefix, list->place);
-	while ((rc = below_next(op, &child)) == 0) {
+	child_walk_start(&child, &prefix, list->place);
+	while ((rc = child_walk_next(op, &child)) == 0) {
 		rc = list->fn(list->arg, child.component);
 		if (rc != 0)
 			return rc;
@@ -99,7 +99,7 @@ int atlock_queue_children(struct atlock *al, const char *dir, struct atlock_plac
 
 /* --- Below a directory of custom/ --- */
 
-#define PART_DIR 'd' /* before BELOW_PART, the locks */
+#define PART_DIR 'd' /* before CHILD_PART, the locks */
 
 /* The first subdirectory after a name: 0 or 1. `name` points into the store. */
 static int subdir_next(struct op *op, uint64_t parent, struct slice after, struct slice *name, uint64_t *id)
@@ -202,13 +202,13 @@ static int show_locks(struct op *op, const struct list *list)
 {
 	struct atlock_name within;
 	struct record_key prefix;
-	struct below child;
+	struct child_walk child;
 	int rc;
 
 	dir_key(&within, list->dir, slice_of(""));
 	prefix = record_key_of(TABLE_QUEUE, name_slice(&within));
-	below_start(&child, &prefix, list->place);
-	while ((rc = below_next(op, &child)) == 0) {
+	child_walk_start(&child, &prefix, list->place);
+	while ((rc = child_walk_next(op, &child)) == 0) {
 		rc = list->fn(list->arg, child.component);
 		if (rc != 0)
 			return rc;
@@ -224,7 +224,7 @@ static int dir_in_txn(struct op *op)
 
 	if (rc == 1)
 		return -ENOENT;
-	if (rc == 0 && place_part(list->place) != BELOW_PART)
+	if (rc == 0 && place_part(list->place) != CHILD_PART)
 		rc = show_dirs(op, list);
 	return rc != 0 ? rc : show_locks(op, list);
 }

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "expect.h"
-#include "held.h"
+#include "holder_index.h"
 #include "name.h"
 #include "place.h"
 #include "position.h"
@@ -123,7 +123,7 @@ static int owners_best(struct op *op, const struct queue_read *read, struct tick
 	struct slice owner = { NULL, 0 };
 	int rc;
 
-	while ((rc = held_owner_next(op, TABLE_WAITS, &from, &owner)) == 0) {
+	while ((rc = holder_index_owner_next(op, TABLE_WAITS, &from, &owner)) == 0) {
 		rc = holder_best(op, read, owner, best);
 		if (rc < 0)
 			return rc;

@@ -169,7 +169,7 @@ static int remove_in_txn(struct op *op)
 		return why_set(op->why, -ENOTEMPTY, ATLOCK_IN_USE, "not empty: %ju apps use it, rm them in apps/ first",
 			       (uintmax_t)record.apps);
 	shared_lock(call->resource, &name);
-	rc = grant_settle(op, name_slice(&name), &lock);
+	rc = expire_lock(op, name_slice(&name), &lock);
 	if (rc == 0)
 		return rules_refuse_held(op, name_slice(&name), &lock, -ENOTEMPTY, ATLOCK_LOCK_EXISTS,
 					 "release it first");
@@ -315,7 +315,7 @@ static int remove_check(struct op *op, const struct shared_call *call)
 	int rc;
 
 	shared_lock(call->resource, &name);
-	rc = grant_settle(op, name_slice(&name), &lock);
+	rc = expire_lock(op, name_slice(&name), &lock);
 	if (rc == 0 && lock.state != RECORD_DELAYED && slice_equal(lock.who, call->app))
 		return rules_refuse_held(op, name_slice(&name), &lock, -EBUSY, ATLOCK_IN_USE, "release it first");
 	return rc < 0 ? rc : 0;

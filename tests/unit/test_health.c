@@ -112,9 +112,9 @@ static void thread_that_does_not_answer_is_degraded_then_failing(void **state)
 {
 	struct stage *s = *state;
 
-	s->al->health->asked = metrics_now() - 3 * ATLOCK_SECOND;
+	s->al->health->asked = steady_now() - 3 * ATLOCK_SECOND;
 	assert_health(s, "degraded sweeper: it has not answered for 3 s", "\nsweeper=degraded it has");
-	s->al->health->asked = metrics_now() - 40 * ATLOCK_SECOND;
+	s->al->health->asked = steady_now() - 40 * ATLOCK_SECOND;
 	assert_health(s, "failing sweeper: it has not answered for 40 s", "\nsweeper=failing it has");
 }
 
@@ -139,7 +139,7 @@ static void worst_check_comes_first(void **state)
 
 	mem_world_faults(s->world)->max_keys = 1;
 	assert_int_equal(stage_acquire(s, "global/a", "alice@1", 60), -EDQUOT);
-	s->al->health->asked = metrics_now() - 40 * ATLOCK_SECOND;
+	s->al->health->asked = steady_now() - 40 * ATLOCK_SECOND;
 	assert_health(s, "failing sweeper: ", "\nroom=degraded ");
 }
 

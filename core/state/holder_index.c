@@ -1,14 +1,9 @@
-#include "held.h"
+#include "holder_index.h"
 
 #include <errno.h>
 #include <string.h>
 
 #include "name.h"
-
-bool held_now(const struct op *op, const struct record_lock *record)
-{
-	return record->state != RECORD_DELAYED && table_lock_due(record) >= op->now;
-}
 
 /* The text that ends with the first NUL after the first `skip` bytes of the key that `from` leads to; `from` moves behind it. */
 static int part_next(struct op *op, struct slice prefix, struct record_key *from, size_t skip, struct slice *part)
@@ -29,14 +24,14 @@ static int part_next(struct op *op, struct slice prefix, struct record_key *from
 	return 0;
 }
 
-int held_owner_next(struct op *op, enum record_table table, struct record_key *from, struct slice *owner)
+int holder_index_owner_next(struct op *op, enum record_table table, struct record_key *from, struct slice *owner)
 {
 	const unsigned char first = (unsigned char)table;
 
 	return part_next(op, (struct slice){ &first, 1 }, from, 1, owner);
 }
 
-struct record_key held_owner_key(struct slice owner)
+struct record_key holder_index_owner_key(struct slice owner)
 {
 	struct record_key key = record_key_holder(TABLE_HELD, owner, (struct slice){ NULL, 0 });
 
@@ -44,9 +39,9 @@ struct record_key held_owner_key(struct slice owner)
 	return key;
 }
 
-int held_who_next(struct op *op, struct slice owner, struct record_key *from, struct slice *who)
+int holder_index_who_next(struct op *op, struct slice owner, struct record_key *from, struct slice *who)
 {
-	struct record_key prefix = held_owner_key(owner);
+	struct record_key prefix = holder_index_owner_key(owner);
 
 	return part_next(op, record_key_slice(&prefix), from, prefix.len, who);
 }
@@ -56,15 +51,17 @@ static bool matches(struct slice want, struct slice is)
 	return want.data == NULL || slice_equal(want, is);
 }
 
-bool held_matches(const struct op *op, const struct held_filter *filter, struct slice lock,
-		  const struct record_lock *record)
+bool holder_index_matches(const struct op *op, const struct holder_index_filter *filter, struct slice lock,
+			  const struct record_lock *record)
 {
-	return held_now(op, record) && matches(filter->owner, record->owner) && matches(filter->who, record->who) &&
-	       matches(filter->host, record->host) && (filter->repo.data == NULL || name_in_repo(lock, filter->repo));
+	return table_lock_is_held(op, record) && matches(filter->owner, record->owner) &&
+	       matches(filter->who, record->who) && matches(filter->host, record->host) &&
+	       (filter->repo.data == NULL || name_in_repo(lock, filter->repo));
 }
 
 /* An index may name a lock that has expired: that one is nobody's any more. */
-static int walk_entry(struct op *op, const struct held_filter *filter, held_fn *fn, void *arg, struct slice lock)
+static int walk_entry(struct op *op, const struct holder_index_filter *filter, holder_index_fn *fn, void *arg,
+		      struct slice lock)
 {
 	struct record_lock record;
 	int rc;
@@ -74,10 +71,10 @@ static int walk_entry(struct op *op, const struct held_filter *filter, held_fn *
 	rc = table_lock_get(op, lock, &record);
 	if (rc != 0)
 		return rc < 0 ? rc : op_corrupt(op, lock, -EBADMSG);
-	return held_matches(op, filter, lock, &record) ? fn(op, arg, lock, &record) : 0;
+	return holder_index_matches(op, filter, lock, &record) ? fn(op, arg, lock, &record) : 0;
 }
 
-struct record_key held_place(const struct record_lock *record)
+struct record_key holder_index_place(const struct record_lock *record)
 {
 	return record_key_held(TABLE_HELD, record->owner, record->who, record->token);
 }
@@ -89,10 +86,11 @@ static bool is_behind(struct slice key, struct slice other)
 	return order > 0 || (order == 0 && key.len > other.len);
 }
 
-static int walk_owner(struct op *op, const struct held_filter *filter, struct slice owner, held_fn *fn, void *arg)
+static int walk_owner(struct op *op, const struct holder_index_filter *filter, struct slice owner, holder_index_fn *fn,
+		      void *arg)
 {
 	struct record_key prefix = filter->who.data != NULL ? record_key_holder(TABLE_HELD, owner, filter->who)
-							    : held_owner_key(owner);
+							    : holder_index_owner_key(owner);
 	struct record_key from = prefix;
 	struct slice key;
 	struct slice lock;
@@ -109,7 +107,7 @@ static int walk_owner(struct op *op, const struct held_filter *filter, struct sl
 	return rc < 0 ? rc : 0;
 }
 
-int held_walk(struct op *op, const struct held_filter *filter, held_fn *fn, void *arg)
+int holder_index_walk(struct op *op, const struct holder_index_filter *filter, holder_index_fn *fn, void *arg)
 {
 	struct record_key from = record_key_of(TABLE_HELD, (struct slice){ NULL, 0 });
 	const char *last = filter->after.data;
@@ -120,7 +118,7 @@ int held_walk(struct op *op, const struct held_filter *filter, held_fn *fn, void
 		return walk_owner(op, filter, filter->owner, fn, arg);
 	if (filter->after.len > 1)
 		from = record_key_of(TABLE_HELD, (struct slice){ last + 1, strnlen(last + 1, filter->after.len - 1) });
-	while ((rc = held_owner_next(op, TABLE_HELD, &from, &owner)) == 0) {
+	while ((rc = holder_index_owner_next(op, TABLE_HELD, &from, &owner)) == 0) {
 		rc = walk_owner(op, filter, owner, fn, arg);
 		if (rc != 0)
 			return rc;

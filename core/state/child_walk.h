@@ -2,14 +2,14 @@
  * From child to child below a prefix whose keys are paths: everything below one is passed over with a single seek, so that
  * a directory costs what `ls` prints and not what is stored under it. Private to core/.
  */
-#ifndef CORE_BELOW_H
-#define CORE_BELOW_H
+#ifndef CORE_CHILD_WALK_H
+#define CORE_CHILD_WALK_H
 
 #include "op.h"
 
-#define BELOW_PART 'b' /* of a place: the rest is the component, with a '/' behind that of a directory */
+#define CHILD_PART 'b' /* of a place: the rest is the component, with a '/' behind that of a directory */
 
-struct below {
+struct child_walk {
 	struct record_key prefix; /* of the directory, with its '/' */
 	struct record_key from;   /* where to go on */
 	struct atlock_place *place;
@@ -20,9 +20,9 @@ struct below {
 };
 
 /* Goes on after the place if that is one of these children, and sets it to each; it may be NULL. */
-void below_start(struct below *below, const struct record_key *prefix, struct atlock_place *place);
+void child_walk_start(struct child_walk *walk, const struct record_key *prefix, struct atlock_place *place);
 
 /* The next child: 0 or 1 (no more). Whatever has both a key of its own and keys below it comes twice. */
-int below_next(struct op *op, struct below *below);
+int child_walk_next(struct op *op, struct child_walk *walk);
 
 #endif
