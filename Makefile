@@ -371,7 +371,7 @@ programs-address programs-thread: programs-%: | $(NEED)test
 	$(Q)$(MAKE) SAN=$* programs
 
 .PHONY: check
-check: programs $(if $(SAN),,lint) $(SAN_TESTS:%=programs-%) ## lint, unit tests, simulation, mounts, benchmark; also under sanitizers
+check: programs $(if $(SAN),,lint rooms-kept) $(SAN_TESTS:%=programs-%) ## lint, unit tests, simulation, mounts, benchmark; also under sanitizers
 	@tests/users
 	@JOBS=$(TEST_JOBS) AGAIN=$(AGAIN) tests/run \
 		$(call sim_command,$(OUT),$(or $(SIM_STEPS_$(SAN)),$(STEPS))) $(bench_commands) $(call crash_command,$(OUT)) $(install_command) \
@@ -386,7 +386,12 @@ comma := ,
 commas = $(subst $(empty) $(empty),$(comma),$(strip $(1)))
 listed = $(1)=$(call commas,$(ROOMS_$(1))) $(if $(APART_$(1)),--apart $(call commas,$(APART_$(1):%=$(1)/%)))
 
-.PHONY: rooms
+# Folders that have no upward call and no large knot, and keep it so.
+ROOMS_KEPT := core
+
+.PHONY: rooms rooms-kept
+rooms-kept: all
+	@tests/rooms $(OUT)/obj $(foreach f,$(ROOMS_KEPT),$(call listed,$(f)))
 rooms: all ## who calls whom: rooms that call upward, and knots of files
 	@tests/rooms $(OUT)/obj --apart fs,tools $(foreach f,store core fs tools,$(call listed,$(f)))
 
