@@ -24,14 +24,14 @@ struct store_engine {
 	void (*close)(struct engine *engine);
 
 	/* As store_update() and store_view(); called from many threads at once. */
-	int (*update)(struct engine *engine, struct store *store, store_fn *fn, void *arg);
+	int (*update)(struct engine *engine, store_fn *fn, void *arg);
 	int (*view)(struct engine *engine, store_fn *fn, void *arg);
 
 	/* As store_submit(). NULL: it is made of `update`. */
-	void (*submit)(struct engine *engine, struct store *store, struct store_job *job);
+	void (*submit)(struct engine *engine, struct store_job *job);
 
 	/* As store_settle(). NULL: there is nothing to do. */
-	int (*settle)(struct engine *engine, struct store *store);
+	int (*settle)(struct engine *engine);
 
 	/*
 	 * Reads of what is committed or comes earlier in the same batch: 0, 1 (none) or a negative errno. `view` is what the
@@ -103,22 +103,12 @@ const struct writes *txn_writes(const struct store_txn *txn);
 /* Whether the function asked for store_txn_sync(). */
 bool txn_wants_sync(const struct store_txn *txn);
 
-/* Whether the write set has a key that begins with `prefix`. */
-bool txn_touches(const struct store_txn *txn, struct slice prefix);
-
 /* Whether this thread is inside a transaction function. */
 bool txn_running(void);
 
 /* As memcmp(), with a prefix before what it begins. */
 int slice_compare(struct slice a, struct slice b);
 bool slice_begins(struct slice text, struct slice prefix);
-
-/*
- * Watchers as a set of bits. An engine collects those that the write sets of a commit concern and tells them afterwards,
- * with none of its locks held. Both cost next to nothing while nobody watches.
- */
-uint64_t store_watchers(const struct store *store, const struct store_txn *txn);
-void store_tell(struct store *store, uint64_t watchers);
 
 /* Writes one line for people into `why` and returns `err`. */
 int store_refuse(char *why, size_t whylen, int err, const char *format, ...) __attribute__((format(printf, 4, 5)));

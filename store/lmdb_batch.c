@@ -37,7 +37,6 @@ enum job_state {
 
 /* What came of a batch beside its jobs' results. */
 struct outcome {
-	uint64_t watchers;
 	uint64_t kept; /* functions that returned >= 0 */
 	enum keep how; /* the most that one of them asked for */
 	struct layer *layer;
@@ -67,7 +66,7 @@ static void job_tell(struct store_job *job, unsigned int state)
 }
 
 /* Runs one function and takes what it wrote. 0 whatever the function returned, or an LMDB code: the batch failed. */
-static int job_run(struct engine *engine, struct store *store, struct store_job *job, struct outcome *outcome)
+static int job_run(struct engine *engine, struct store_job *job, struct outcome *outcome)
 {
 	if (job->fn == NULL) {
 		job->result = 0;
@@ -85,7 +84,6 @@ static int job_run(struct engine *engine, struct store *store, struct store_job 
 	outcome->kept++;
 	if (outcome->how == KEEP_ANY && engine->sync_off && txn_wants_sync(engine->writer))
 		outcome->how = KEEP_DURABLE;
-	outcome->watchers |= store_watchers(store, engine->writer);
 	if (txn_writes(engine->writer)->count == 0)
 		return 0;
 	struct layer *layer = layer_add(outcome->layer, txn_writes(engine->writer));
@@ -107,8 +105,7 @@ static bool files_are_gone(struct engine *engine)
 }
 
 /* Runs all jobs from `first` on, or only that one, and keeps what they wrote as one commit. 0 or an LMDB code. */
-static int batch_try(struct engine *engine, struct store *store, struct store_job *first, bool alone,
-		     struct outcome *outcome)
+static int batch_try(struct engine *engine, struct store_job *first, bool alone, struct outcome *outcome)
 {
 	int rc = 0;
 
@@ -123,7 +120,7 @@ static int batch_try(struct engine *engine, struct store *store, struct store_jo
 	outcome->layer = layer_hold(engine->layer);
 	lmdb_log_begin(&engine->log);
 	for (struct store_job *r = first; r != NULL && rc == 0; r = alone ? NULL : STAILQ_NEXT(r, link))
-		rc = job_run(engine, store, r, outcome);
+		rc = job_run(engine, r, outcome);
 	if (rc == 0)
 		rc = lmdb_keep(engine, outcome->layer, outcome->how);
 	layer_drop(outcome->layer);
@@ -142,18 +139,16 @@ static void batch_count(struct engine *engine, uint64_t updates)
 }
 
 /* As batch_try(); a failure becomes everybody's result. Negative errno. */
-static int batch_commit(struct engine *engine, struct store *store, struct store_job *first, bool alone,
-			uint64_t *watchers)
+static int batch_commit(struct engine *engine, struct store_job *first, bool alone)
 {
 	struct outcome outcome = { .kept = 0 };
-	int rc = batch_try(engine, store, first, alone, &outcome);
+	int rc = batch_try(engine, first, alone, &outcome);
 
 	if (lmdb_is_short(engine, rc) && lmdb_keep_room(engine)) {
 		outcome = (struct outcome){ .kept = 0 };
-		rc = batch_try(engine, store, first, alone, &outcome);
+		rc = batch_try(engine, first, alone, &outcome);
 	}
 	if (rc == 0) {
-		*watchers |= outcome.watchers;
 		atomic_fetch_add_explicit(&engine->updates, outcome.kept, memory_order_relaxed);
 		atomic_fetch_add_explicit(&engine->commits, 1, memory_order_relaxed);
 		batch_count(engine, outcome.kept);
@@ -178,19 +173,17 @@ static bool batch_settles(const struct job_list *batch)
  * One that asks for too much must not fail the others: if they do not fit together, each is tried alone. So is each if LMDB
  * did not get what the log has: those who did not ask for that need only the log.
  */
-static uint64_t batch_run(struct engine *engine, struct store *store, struct job_list *batch)
+static void batch_run(struct engine *engine, struct job_list *batch)
 {
 	struct store_job *first = STAILQ_FIRST(batch);
-	uint64_t watchers = 0;
-	int rc = batch_commit(engine, store, first, false, &watchers);
+	int rc = batch_commit(engine, first, false);
 
 	if ((rc == -ENOSPC || rc == -E2BIG || (rc < 0 && batch_settles(batch))) && STAILQ_NEXT(first, link) != NULL) {
 		struct store_job *r;
 
 		STAILQ_FOREACH(r, batch, link)
-			(void)batch_commit(engine, store, r, true, &watchers);
+			(void)batch_commit(engine, r, true);
 	}
-	return watchers;
 }
 
 /* The first that somebody waits for. */
@@ -248,7 +241,7 @@ static void batch_gather(struct engine *engine, bool handed_over)
 		(void)sched_yield();
 }
 
-static void batch_lead(struct engine *engine, struct store *store, const struct store_job *self, bool handed_over)
+static void batch_lead(struct engine *engine, const struct store_job *self, bool handed_over)
 {
 	struct job_list batch = STAILQ_HEAD_INITIALIZER(batch);
 
@@ -259,11 +252,10 @@ static void batch_lead(struct engine *engine, struct store *store, const struct 
 	pthread_mutex_unlock(&engine->queue_lock);
 
 	engine->begun = clock_now();
-	uint64_t watchers = batch_run(engine, store, &batch);
+	batch_run(engine, &batch);
 	engine->last_time = clock_now() - engine->begun;
 	atomic_fetch_add_explicit(&engine->commit_time, (uint64_t)engine->last_time, memory_order_relaxed);
 	batch_answer(engine, &batch, self);
-	store_tell(store, watchers);
 }
 
 /* Queues a job; true if the caller is to lead. `*relieves`: if not, whoever leads wants to be relieved, by somebody who waits. */
@@ -291,16 +283,16 @@ static bool leftovers_take(struct engine *engine, bool weary)
 	return leads;
 }
 
-int lmdb_update(struct engine *engine, struct store *store, store_fn *fn, void *arg)
+int lmdb_update(struct engine *engine, store_fn *fn, void *arg)
 {
 	struct store_job self = { .fn = fn, .arg = arg, .state = JOB_WAITING };
 	bool relieves; /* it waits anyway */
 	bool leads = job_add(engine, &self, &relieves);
 
 	if (leads || job_wait(&self) == JOB_LEADS) {
-		batch_lead(engine, store, &self, !leads);
+		batch_lead(engine, &self, !leads);
 		while (leftovers_take(engine, true))
-			batch_lead(engine, store, NULL, true);
+			batch_lead(engine, NULL, true);
 	}
 	return self.result;
 }
@@ -312,20 +304,20 @@ static int nothing(struct store_txn *txn, void *arg)
 	return -ECANCELED;
 }
 
-void lmdb_submit(struct engine *engine, struct store *store, struct store_job *job)
+void lmdb_submit(struct engine *engine, struct store_job *job)
 {
 	bool relieves;
 	bool leads = job_add(engine, job, &relieves);
 
 	for (bool again = false; leads; again = true) {
-		batch_lead(engine, store, NULL, again);
+		batch_lead(engine, NULL, again);
 		leads = leftovers_take(engine, false);
 	}
 	if (relieves)
-		(void)lmdb_update(engine, store, nothing, NULL);
+		(void)lmdb_update(engine, nothing, NULL);
 }
 
-int lmdb_settle(struct engine *engine, struct store *store)
+int lmdb_settle(struct engine *engine)
 {
-	return lmdb_update(engine, store, NULL, NULL);
+	return lmdb_update(engine, NULL, NULL);
 }

@@ -287,8 +287,8 @@ int lmdb_file_make(int dir, const char *name);
 int lmdb_data_make(const struct lmdb_dir *dir, const char *where, size_t map_size);
 
 /* The engine's functions, by file. */
-int lmdb_update(struct engine *engine, struct store *store, store_fn *fn, void *arg);
-void lmdb_submit(struct engine *engine, struct store *store, struct store_job *job);
+int lmdb_update(struct engine *engine, store_fn *fn, void *arg);
+void lmdb_submit(struct engine *engine, struct store_job *job);
 int lmdb_view(struct engine *engine, store_fn *fn, void *arg);
 int lmdb_get(void *view, struct slice key, struct slice *value);
 int lmdb_next(void *view, struct slice from, struct slice prefix, struct slice *key, struct slice *value);
@@ -305,7 +305,7 @@ void lmdb_view_give(struct engine *engine, struct lmdb_view *view);
 void lmdb_view_drain(struct engine *engine);
 
 /* Writes to LMDB what the log has, so that its file alone is the store. As an update without a function. */
-int lmdb_settle(struct engine *engine, struct store *store);
+int lmdb_settle(struct engine *engine);
 
 /* An empty layer over LMDB's transaction `base`. NULL: no memory. One reference is the caller's. */
 struct layer *layer_new(uint64_t base);

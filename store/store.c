@@ -1,5 +1,5 @@
 /*
- * Opening a store by its URI, and what every engine has in common: clock, watches, refusing calls that cannot work.
+ * Opening a store by its URI, and what every engine has in common: clock, refusing calls that cannot work.
  */
 #include "engine.h"
 
@@ -12,14 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WATCHES_MAX 64 /* a set of them is one word */
-
-struct watch {
-	struct slice prefix;
-	store_watch_fn *fn;
-	void *arg;
-};
-
 struct store {
 	const struct store_engine *engine;
 	struct engine *handle;
@@ -27,8 +19,6 @@ struct store {
 	bool readonly;
 	bool durable;
 	struct store_clock clock;
-	_Atomic size_t watch_count;
-	struct watch watches[WATCHES_MAX];
 };
 
 static const struct store_engine *const engines[] = {
@@ -135,8 +125,6 @@ void store_close(struct store *store)
 	if (store == NULL)
 		return;
 	store->engine->close(store->handle);
-	for (size_t i = 0; i < store->watch_count; i++)
-		free((void *)(uintptr_t)store->watches[i].prefix.data);
 	free(store);
 }
 
@@ -159,7 +147,7 @@ int store_update(struct store *store, store_fn *fn, void *arg)
 {
 	int rc = store_writable(store);
 
-	return rc < 0 ? rc : store->engine->update(store->handle, store, fn, arg);
+	return rc < 0 ? rc : store->engine->update(store->handle, fn, arg);
 }
 
 void store_submit(struct store *store, struct store_job *job)
@@ -169,9 +157,9 @@ void store_submit(struct store *store, struct store_job *job)
 	if (rc < 0)
 		job->done(job, rc);
 	else if (store->engine->submit != NULL)
-		store->engine->submit(store->handle, store, job);
+		store->engine->submit(store->handle, job);
 	else
-		job->done(job, store->engine->update(store->handle, store, job->fn, job->arg));
+		job->done(job, store->engine->update(store->handle, job->fn, job->arg));
 }
 
 int store_view(struct store *store, store_fn *fn, void *arg)
@@ -187,7 +175,7 @@ int store_settle(struct store *store)
 
 	if (rc < 0 || store->readonly || store->engine->settle == NULL)
 		return rc;
-	return store->engine->settle(store->handle, store);
+	return store->engine->settle(store->handle);
 }
 
 int store_copy(struct store *store, const char *to)
@@ -215,44 +203,6 @@ bool store_shared(const struct store *store)
 bool store_durable(const struct store *store)
 {
 	return store->durable;
-}
-
-int store_watch(struct store *store, struct slice prefix, store_watch_fn *fn, void *arg)
-{
-	size_t n = atomic_load(&store->watch_count);
-
-	if (fn == NULL)
-		return -EINVAL;
-	if (n == WATCHES_MAX)
-		return -ENOSPC;
-	void *copy = malloc(prefix.len + 1);
-	if (copy == NULL)
-		return -ENOMEM;
-	if (prefix.len != 0)
-		memcpy(copy, prefix.data, prefix.len);
-	store->watches[n] = (struct watch){ .prefix = { .data = copy, .len = prefix.len }, .fn = fn, .arg = arg };
-	atomic_store(&store->watch_count, n + 1);
-	return 0;
-}
-
-uint64_t store_watchers(const struct store *store, const struct store_txn *txn)
-{
-	size_t n = atomic_load_explicit(&store->watch_count, memory_order_acquire);
-	uint64_t watchers = 0;
-
-	for (size_t i = 0; i < n; i++) {
-		if (txn_touches(txn, store->watches[i].prefix))
-			watchers |= UINT64_C(1) << i;
-	}
-	return watchers;
-}
-
-void store_tell(struct store *store, uint64_t watchers)
-{
-	for (size_t i = 0; watchers != 0; i++, watchers >>= 1) {
-		if (watchers & 1)
-			store->watches[i].fn(store->watches[i].arg, store->watches[i].prefix);
-	}
 }
 
 void store_room(struct store *store, struct store_room *out)

@@ -102,8 +102,6 @@ struct store_job {
 	STAILQ_ENTRY(store_job) link;
 };
 
-typedef void store_watch_fn(void *arg, struct slice prefix);
-
 /*
  * Opens the store at `uri`: a directory, or "scheme:rest". A missing directory is made. Must be called after the last
  * fork. On failure returns a negative errno and writes one line for people into `why`.
@@ -172,12 +170,6 @@ bool store_shared(const struct store *store);
 
 /* True if a commit is on disk when store_update() returns. */
 bool store_durable(const struct store *store);
-
-/*
- * Calls `fn` after each commit that wrote a key below `prefix`, whoever wrote it, once a commit. `fn` runs on a thread
- * of the store's choosing and may use the store. Watches last until store_close(); add them before the first update.
- */
-int store_watch(struct store *store, struct slice prefix, store_watch_fn *fn, void *arg);
 
 void store_room(struct store *store, struct store_room *out);
 

@@ -103,14 +103,6 @@ void store_txn_sync(struct store_txn *txn)
 	txn->sync = true;
 }
 
-bool txn_touches(const struct store_txn *txn, struct slice prefix)
-{
-	bool same;
-	size_t i = writes_find(&txn->writes, prefix, &same);
-
-	return i < txn->writes.count && slice_begins(txn->writes.list[i]->key, prefix);
-}
-
 static bool set_reserve(struct store_txn *txn)
 {
 	size_t capacity = txn->capacity == 0 ? WRITES_MIN : txn->capacity * 2;

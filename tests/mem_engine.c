@@ -166,7 +166,7 @@ static int mem_next(void *view, struct slice from, struct slice prefix, struct s
 }
 
 /* Runs the function with the world locked, and commits. */
-static int mem_transact(struct engine *engine, const struct store *store, store_fn *fn, void *arg, uint64_t *watchers)
+static int mem_transact(struct engine *engine, store_fn *fn, void *arg)
 {
 	struct mem_world *world = engine->world;
 
@@ -179,26 +179,22 @@ static int mem_transact(struct engine *engine, const struct store *store, store_
 	int result = txn_run(engine->writer, world, fn, arg);
 	if (result < 0)
 		return result;
-	if (txn_touches(engine->writer, (struct slice){ .len = 0 })) {
+	if (txn_writes(engine->writer)->count > 0) {
 		int rc = world_commit(world, engine->writer);
 		if (rc < 0)
 			return rc;
 		engine->stats.commits++;
 		engine->stats.batches[0]++;
-		*watchers = store_watchers(store, engine->writer);
 	}
 	engine->stats.updates++;
 	return result;
 }
 
-static int mem_update(struct engine *engine, struct store *store, store_fn *fn, void *arg)
+static int mem_update(struct engine *engine, store_fn *fn, void *arg)
 {
-	uint64_t watchers = 0;
-
 	pthread_mutex_lock(&engine->world->lock);
-	int result = mem_transact(engine, store, fn, arg, &watchers);
+	int result = mem_transact(engine, fn, arg);
 	pthread_mutex_unlock(&engine->world->lock);
-	store_tell(store, watchers);
 	return result;
 }
 

@@ -107,11 +107,11 @@ static int recorded_run(struct store_txn *txn, void *arg)
 	return rc;
 }
 
-static int recorded_update(struct engine *engine, struct store *store, store_fn *fn, void *arg)
+static int recorded_update(struct engine *engine, store_fn *fn, void *arg)
 {
 	struct recorded_call call = { fn, arg };
 
-	return store_lmdb.update(engine, store, recorded_run, &call);
+	return store_lmdb.update(engine, recorded_run, &call);
 }
 
 const struct store_engine *tape_engine(void)

@@ -228,31 +228,6 @@ static void without_sync_one_transaction_can_still_ask_for_it(void **state)
 	assert_has(f->store, "b", "2");
 }
 
-static void count_call(void *arg, struct slice prefix)
-{
-	(void)prefix;
-	++*(int *)arg;
-}
-
-static void watchers_hear_of_their_prefix_only(void **state)
-{
-	struct fixture *f = *state;
-	int locks = 0;
-	int all = 0;
-
-	assert_int_equal(open_with(f, NULL), 0);
-	assert_int_equal(store_watch(f->store, slice_of("lock/"), count_call, &locks), 0);
-	assert_int_equal(store_watch(f->store, slice_of(""), count_call, &all), 0);
-	assert_int_equal(store_watch(f->store, slice_of("x"), NULL, NULL), -EINVAL);
-	put(f->store, "lock/a", "1");
-	put(f->store, "lock", "1");
-	put(f->store, "lock0", "1");
-	assert_int_equal(store_update(f->store, thousand_fn, NULL), 0);
-	assert_int_equal(store_update(f->store, scan_fn, NULL), 1000);
-	assert_int_equal(locks, 1);
-	assert_int_equal(all, 4);
-}
-
 static void child_opens(int tell, void *arg)
 {
 	struct fixture *f = arg;
@@ -428,7 +403,6 @@ int main(void)
 		cmocka_unit_test_setup_teardown(the_longest_key_and_value_fit, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_function_that_fails_leaves_nothing_in_memory, setup, teardown),
 		cmocka_unit_test_setup_teardown(without_sync_one_transaction_can_still_ask_for_it, setup, teardown),
-		cmocka_unit_test_setup_teardown(watchers_hear_of_their_prefix_only, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_second_process_is_told_who_has_it, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_second_open_in_one_process_is_refused, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_readonly_store_sees_what_another_process_writes, setup, teardown),

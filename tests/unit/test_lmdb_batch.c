@@ -123,28 +123,18 @@ static void *add_body(void *arg)
 	return NULL;
 }
 
-static void count_call(void *arg, struct slice prefix)
-{
-	(void)prefix;
-	atomic_fetch_add((_Atomic uint64_t *)arg, 1);
-}
-
 static void functions_that_share_a_commit_fail_alone(void **state)
 {
 	struct fixture *f = *state;
-	_Atomic uint64_t told = 0;
 	struct store_stats stats;
 	uint64_t total;
 
-	assert_int_equal(store_watch(f->store, slice_of("tot"), count_call, &told), 0);
 	run_threads(f, add_body);
 	assert_int_equal(store_view(f->store, total_fn, &total), 0);
 	assert_int_equal(total, THREADS * ROUNDS * 2);
 	store_stats(f->store, &stats);
 	assert_int_equal(stats.updates, THREADS * ROUNDS * 2);
 	assert_true(stats.commits <= THREADS * ROUNDS * 3);
-	assert_true(told <= stats.commits);
-	assert_true(told > 0);
 }
 
 /* Leads until all the others are on their way into the queue, and gives them time to get there. */
@@ -319,25 +309,6 @@ static void the_map_grows_beneath_views(void **state)
 	assert_false(room.low);
 }
 
-/* Watchers may use the store, also to write, on the thread that told them. */
-static void echo_call(void *arg, struct slice prefix)
-{
-	struct fixture *f = arg;
-	uint64_t total;
-
-	(void)prefix;
-	f->wrong += store_view(f->store, total_fn, &total) != 0;
-	f->wrong += store_update(f->store, total_fn, &total) != 0;
-}
-
-static void watchers_may_use_the_store(void **state)
-{
-	struct fixture *f = *state;
-
-	assert_int_equal(store_watch(f->store, slice_of("total"), echo_call, f), 0);
-	run_threads(f, add_body);
-}
-
 static int huge_fn(struct store_txn *txn, void *arg)
 {
 	static const char filler[STORE_VALUE_MAX];
@@ -389,7 +360,6 @@ int main(void)
 		cmocka_unit_test_setup_teardown(functions_that_share_a_commit_fail_alone, setup, teardown),
 		cmocka_unit_test_setup_teardown(after_a_slow_commit_nobody_is_waited_for_long, setup, teardown),
 		cmocka_unit_test_setup_teardown(the_map_grows_beneath_views, setup, teardown),
-		cmocka_unit_test_setup_teardown(watchers_may_use_the_store, setup, teardown),
 		cmocka_unit_test_setup_teardown(one_that_does_not_fit_fails_alone, setup, teardown),
 	};
 
