@@ -33,14 +33,6 @@ struct store_engine {
 	/* As store_settle(). NULL: there is nothing to do. */
 	int (*settle)(struct engine *engine);
 
-	/*
-	 * Reads of what is committed or comes earlier in the same batch: 0, 1 (none) or a negative errno. `view` is what the
-	 * engine gave txn_run(). `next` gives the first key >= `from` that begins with `prefix`, which `from` is not before; its
-	 * `value` may be NULL. What they point to stays until txn_run() returns.
-	 */
-	int (*get)(void *view, struct slice key, struct slice *value);
-	int (*next)(void *view, struct slice from, struct slice prefix, struct slice *key, struct slice *value);
-
 	/* As store_copy(). */
 	int (*copy)(struct engine *engine, const char *to);
 
@@ -78,8 +70,18 @@ typedef int next_fn(void *below, struct slice from, struct slice prefix, struct 
 int writes_next(const struct writes *writes, next_fn *next, void *below, struct slice from, struct slice prefix,
 		struct txn_write *out);
 
+/*
+ * How a transaction reads what is committed, or comes earlier in the same batch: 0, 1 (none) or a negative errno. `view` is what the
+ * engine gave txn_run(). `next` gives the first key >= `from` that begins with `prefix`, which `from` is not before; its
+ * `value` may be NULL. What they point to stays until txn_run() returns.
+ */
+struct txn_source {
+	int (*get)(void *view, struct slice key, struct slice *value);
+	int (*next)(void *view, struct slice from, struct slice prefix, struct slice *key, struct slice *value);
+};
+
 /* A transaction handle, which an engine keeps and uses again and again on one thread at a time. NULL: no memory. */
-struct store_txn *txn_new(const struct store_engine *engine, bool readonly);
+struct store_txn *txn_new(const struct txn_source *source, bool readonly);
 void txn_free(struct store_txn *txn);
 
 /*

@@ -14,27 +14,6 @@
 
 #define DATA_FILE LMDB_DATA_FILE
 
-static const struct {
-	int code;
-	int err;
-} errors[] = {
-	{ MDB_MAP_FULL, ENOSPC },         { MDB_TXN_FULL, E2BIG },      { MDB_READERS_FULL, EAGAIN },
-	{ MDB_BAD_VALSIZE, EINVAL },      { MDB_CORRUPTED, EUCLEAN },   { MDB_PAGE_NOTFOUND, EUCLEAN },
-	{ MDB_INVALID, EUCLEAN },         { MDB_CURSOR_FULL, EUCLEAN }, { MDB_PAGE_FULL, EUCLEAN },
-	{ MDB_VERSION_MISMATCH, EPROTO }, { MDB_INCOMPATIBLE, EPROTO },
-};
-
-int lmdb_errno(int rc)
-{
-	if (rc >= 0)
-		return -rc;
-	for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++) {
-		if (errors[i].code == rc)
-			return -errors[i].err;
-	}
-	return -EIO;
-}
-
 /* What is wrong with the data file before LMDB sees it; *size gets its size, 0 if it is not there. */
 static int data_check(const struct engine *engine, const char *path, uint64_t *size, char *why, size_t whylen)
 {
@@ -207,7 +186,7 @@ static struct engine *engine_new(const struct store_options *options)
 	locks_init(engine);
 	STAILQ_INIT(&engine->pending);
 	SLIST_INIT(&engine->pool);
-	engine->writer = txn_new(&store_lmdb, false);
+	engine->writer = txn_new(&lmdb_source, false);
 	if (engine->writer == NULL) {
 		engine_free(engine);
 		return NULL;
@@ -309,8 +288,6 @@ const struct store_engine store_lmdb = {
 	.submit = lmdb_submit,
 	.settle = lmdb_settle,
 	.view = lmdb_view,
-	.get = lmdb_get,
-	.next = lmdb_next,
 	.copy = lmdb_copy,
 	.now = lmdb_now,
 	.room = lmdb_room,

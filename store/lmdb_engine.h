@@ -20,6 +20,9 @@
  *	lmdb_copy.c     a copy while it is in use
  *	lmdb_room.c     the map's growth, blocks allocated ahead, when room is low
  *	lmdb_pages.c    how many pages a transaction can take
+ *	lmdb_shape.c    what the tree is like that this depends on
+ *	lmdb_mark.c     the number by which log and transaction know each other
+ *	lmdb_error.c    what an LMDB code means
  *
  * Lock order: leadership (queue_lock holds only its queue, never across a transaction), map_lock, look_lock, room_lock, pin_lock,
  * pool_lock. Whoever reads the map holds map_lock shared, except the leader, who alone moves the map, and the thread that gives LMDB
@@ -290,8 +293,7 @@ int lmdb_data_make(const struct lmdb_dir *dir, const char *where, size_t map_siz
 int lmdb_update(struct engine *engine, store_fn *fn, void *arg);
 void lmdb_submit(struct engine *engine, struct store_job *job);
 int lmdb_view(struct engine *engine, store_fn *fn, void *arg);
-int lmdb_get(void *view, struct slice key, struct slice *value);
-int lmdb_next(void *view, struct slice from, struct slice prefix, struct slice *key, struct slice *value);
+extern const struct txn_source lmdb_source; /* of a struct lmdb_view */
 int lmdb_copy(struct engine *engine, const char *to);
 void lmdb_room(struct engine *engine, struct store_room *out);
 void lmdb_promise(struct engine *engine, uint64_t bytes);
@@ -412,6 +414,7 @@ bool lmdb_is_short(const struct engine *engine, int rc);
  */
 uint64_t lmdb_mark(const struct engine *engine, MDB_txn *txn);
 uint64_t lmdb_mark_new(void);
+int lmdb_mark_write(const struct engine *engine, MDB_txn *txn, uint64_t mark); /* 0 or an LMDB code */
 
 /* Opens the log, making it if need be; a log that cannot be made is none. Negative errno if there is one that is not right. */
 int lmdb_log_open(struct lmdb_log *log, int dir, bool readonly);

@@ -14,21 +14,6 @@
 
 #include <errno.h>
 
-bool lmdb_is_dead(const struct engine *engine)
-{
-	return atomic_load_explicit(&engine->dead, memory_order_relaxed) ||
-	       atomic_load_explicit(&engine->lost, memory_order_relaxed);
-}
-
-bool lmdb_is_short(const struct engine *engine, int rc)
-{
-	bool tight = atomic_load_explicit(&engine->room_tight, memory_order_relaxed);
-
-	/* To LMDB, a disk that gets full in the middle of a write looks like one that fails. */
-	return rc == MDB_MAP_FULL || rc == ENOSPC || rc == EDQUOT || rc == EFBIG ||
-	       (rc == EIO && tight && !lmdb_is_dead(engine) && !engine->log.broken);
-}
-
 static int keep_in_log(struct engine *engine, struct layer *layer, enum keep how)
 {
 	bool sync = !engine->sync_off;

@@ -8,47 +8,9 @@
  */
 #include "lmdb_engine.h"
 
-#include <bsd/stdlib.h>
-#include <endian.h>
 #include <errno.h>
-#include <string.h>
 
 #define PIECE ((size_t)256) /* writes to begin with */
-
-/* The last key there can be, and too long for a user of the store: nobody reads it or writes it by accident. */
-static MDB_val mark_key(unsigned char bytes[STORE_KEY_MAX + 1])
-{
-	return (MDB_val){ .mv_size = STORE_KEY_MAX + 1, .mv_data = memset(bytes, 0xff, STORE_KEY_MAX + 1) };
-}
-
-uint64_t lmdb_mark(const struct engine *engine, MDB_txn *txn)
-{
-	unsigned char bytes[STORE_KEY_MAX + 1];
-	MDB_val key = mark_key(bytes);
-	MDB_val value;
-	uint64_t mark = 0;
-
-	if (mdb_get(txn, engine->dbi, &key, &value) == 0 && value.mv_size == sizeof(mark))
-		memcpy(&mark, value.mv_data, sizeof(mark));
-	return le64toh(mark);
-}
-
-static int mark_write(const struct engine *engine, MDB_txn *txn, uint64_t mark)
-{
-	unsigned char bytes[STORE_KEY_MAX + 1];
-	MDB_val key = mark_key(bytes);
-	uint64_t value = htole64(mark);
-
-	return mdb_put(txn, engine->dbi, &key, &(MDB_val){ .mv_size = sizeof(value), .mv_data = &value }, 0);
-}
-
-uint64_t lmdb_mark_new(void)
-{
-	uint64_t mark;
-
-	arc4random_buf(&mark, sizeof(mark));
-	return mark == 0 ? 1 : mark;
-}
 
 static int write_apply(struct engine *engine, MDB_txn *txn, const struct txn_write *write)
 {
@@ -103,7 +65,7 @@ int lmdb_settle_apply(struct engine *engine, const struct layer *layer, uint64_t
 
 	if (rc != 0)
 		return rc;
-	rc = mark_write(engine, txn, mark);
+	rc = lmdb_mark_write(engine, txn, mark);
 	for (size_t i = 0; rc == 0 && i < layer->writes.count; i++)
 		rc = write_apply(engine, txn, layer->writes.list[i]);
 	return txn_end(engine, txn, rc);
@@ -118,7 +80,7 @@ static int piece_apply(struct engine *engine, const struct layer *layer, size_t 
 	if (rc != 0)
 		return rc;
 	if (count == 0)
-		rc = mark_write(engine, txn, lmdb_mark(engine, txn));
+		rc = lmdb_mark_write(engine, txn, lmdb_mark(engine, txn));
 	for (size_t i = from; rc == 0 && i < from + count; i++)
 		rc = write_apply(engine, txn, layer->writes.list[i]);
 	return txn_end(engine, txn, rc);

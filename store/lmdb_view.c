@@ -18,7 +18,7 @@
 #define MATCH_YIELDS 1000
 #define MATCH_TRIES 61000 /* a minute: a disk that takes longer fails */
 
-int lmdb_get(void *view, struct slice key, struct slice *value)
+static int view_get(void *view, struct slice key, struct slice *value)
 {
 	const struct lmdb_view *v = view;
 	MDB_val k = { .mv_size = key.len, .mv_data = (void *)(uintptr_t)key.data };
@@ -63,7 +63,7 @@ static bool view_goes_on(const struct lmdb_view *view, struct slice from)
 	       memcmp(bytes, view->at.data, view->at.len) == 0;
 }
 
-/* As lmdb_next(), without the layer. */
+/* As view_next(), without the layer. */
 static int below_next(void *view, struct slice from, struct slice prefix, struct slice *key, struct slice *value)
 {
 	struct lmdb_view *v = view;
@@ -93,7 +93,7 @@ static int below_next(void *view, struct slice from, struct slice prefix, struct
 	return 0;
 }
 
-int lmdb_next(void *view, struct slice from, struct slice prefix, struct slice *key, struct slice *value)
+static int view_next(void *view, struct slice from, struct slice prefix, struct slice *key, struct slice *value)
 {
 	const struct lmdb_view *v = view;
 	struct txn_write found;
@@ -106,6 +106,11 @@ int lmdb_next(void *view, struct slice from, struct slice prefix, struct slice *
 		*value = found.value;
 	return 0;
 }
+
+const struct txn_source lmdb_source = {
+	.get = view_get,
+	.next = view_next,
+};
 
 static void view_free(struct lmdb_view *view)
 {
@@ -146,7 +151,7 @@ static struct lmdb_view *view_new(struct engine *engine)
 	if (view == NULL)
 		return NULL;
 	view->engine = engine;
-	view->handle = txn_new(&store_lmdb, true);
+	view->handle = txn_new(&lmdb_source, true);
 	if (view->handle == NULL) {
 		free(view);
 		return NULL;

@@ -6,9 +6,7 @@
 #include <bsd/string.h>
 #include <errno.h>
 #include <pthread.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,18 +37,6 @@ static void generation_next(void)
 static void generation_watch(void)
 {
 	(void)pthread_atfork(NULL, NULL, generation_next);
-}
-
-int store_refuse(char *why, size_t whylen, int err, const char *format, ...)
-{
-	va_list args;
-
-	if (why != NULL && whylen != 0) {
-		va_start(args, format);
-		(void)vsnprintf(why, whylen, format, args);
-		va_end(args);
-	}
-	return err;
 }
 
 /* Length of "scheme" in "scheme:rest"; 0 if `uri` is a path. "./a:b" and "a/b:c" are paths. */

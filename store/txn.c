@@ -13,7 +13,7 @@
 #define WRITES_MIN ((size_t)32)
 
 struct store_txn {
-	const struct store_engine *engine;
+	const struct txn_source *source;
 	void *view;
 	bool readonly;
 	bool sync;
@@ -31,13 +31,13 @@ bool txn_running(void)
 	return running;
 }
 
-struct store_txn *txn_new(const struct store_engine *engine, bool readonly)
+struct store_txn *txn_new(const struct txn_source *source, bool readonly)
 {
 	struct store_txn *txn = calloc(1, sizeof(*txn));
 
 	if (txn == NULL)
 		return NULL;
-	txn->engine = engine;
+	txn->source = source;
 	txn->readonly = readonly;
 	txn->arena = &txn->own;
 	if (!arena_init(&txn->own, readonly ? 0 : ARENA_SIZE)) {
@@ -157,7 +157,7 @@ static int read_below(struct store_txn *txn, struct slice key, struct slice *val
 {
 	if (key.len == 0 || key.len > STORE_KEY_MAX)
 		return 1;
-	return txn_check(txn, txn->engine->get(txn->view, key, value));
+	return txn_check(txn, txn->source->get(txn->view, key, value));
 }
 
 int store_get(struct store_txn *txn, struct slice key, struct slice *value)
@@ -234,7 +234,7 @@ int store_next(struct store_txn *txn, struct slice from, struct slice prefix, st
 
 	if (slice_compare(from, prefix) < 0)
 		from = prefix;
-	int rc = txn_check(txn, writes_next(&txn->writes, txn->engine->next, txn->view, from, prefix, &found));
+	int rc = txn_check(txn, writes_next(&txn->writes, txn->source->next, txn->view, from, prefix, &found));
 	if (rc != 0)
 		return rc;
 	*key = found.key;

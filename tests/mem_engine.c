@@ -165,6 +165,11 @@ static int mem_next(void *view, struct slice from, struct slice prefix, struct s
 	return 0;
 }
 
+const struct txn_source mem_source = {
+	.get = mem_get,
+	.next = mem_next,
+};
+
 /* Runs the function with the world locked, and commits. */
 static int mem_transact(struct engine *engine, store_fn *fn, void *arg)
 {
@@ -225,8 +230,8 @@ static int mem_open(struct engine **out, const char *where, const struct store_o
 		return store_refuse(why, whylen, -EINVAL, "store %s: no world", where == NULL ? "" : where);
 	}
 	engine->world = options->engine_arg;
-	engine->writer = txn_new(&mem_engine, false);
-	engine->reader = txn_new(&mem_engine, true);
+	engine->writer = txn_new(&mem_source, false);
+	engine->reader = txn_new(&mem_source, true);
 	if (engine->writer == NULL || engine->reader == NULL) {
 		mem_close(engine);
 		return store_refuse(why, whylen, -ENOMEM, "out of memory");
@@ -268,8 +273,6 @@ const struct store_engine mem_engine = {
 	.close = mem_close,
 	.update = mem_update,
 	.view = mem_view,
-	.get = mem_get,
-	.next = mem_next,
 	.now = mem_now,
 	.room = mem_room,
 	.stats = mem_stats,

@@ -16,6 +16,7 @@
 #include "engine.h"
 
 extern const struct store_engine mem_engine;
+extern const struct txn_source mem_source; /* of a struct mem_world */
 
 struct mem_world;
 

@@ -318,7 +318,7 @@ static int careless_fn(struct store_txn *txn, void *arg)
 
 static void an_overlooked_read_error_fails_the_function(void **state)
 {
-	struct store_engine broken = mem_engine;
+	struct txn_source broken = mem_source;
 
 	(void)state;
 	broken.get = broken_get;
@@ -333,7 +333,7 @@ static unsigned int searches;
 static int counting_next(void *view, struct slice from, struct slice prefix, struct slice *key, struct slice *value)
 {
 	searches++;
-	return mem_engine.next(view, from, prefix, key, value);
+	return mem_source.next(view, from, prefix, key, value);
 }
 
 /* Removes what is below "b" and looks for what is below "a" and "c": nothing. */
@@ -363,7 +363,7 @@ static int ten_fn(struct store_txn *txn, void *arg)
 static void a_search_looks_at_nothing_beyond_its_prefix(void **state)
 {
 	struct fixture *f = *state;
-	struct store_engine counting = mem_engine;
+	struct txn_source counting = mem_source;
 
 	assert_int_equal(store_update(f->store, ten_fn, NULL), 0);
 	counting.next = counting_next;
