@@ -151,7 +151,6 @@ static void locks_init(struct engine *engine)
 	pthread_rwlockattr_setkind_np(&attr, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
 	pthread_rwlock_init(&engine->map_lock, &attr);
 	pthread_rwlockattr_destroy(&attr);
-	pthread_mutex_init(&engine->queue_lock, NULL);
 	pthread_mutex_init(&engine->pool_lock, NULL);
 	pthread_mutex_init(&engine->pin_lock, NULL);
 	pthread_mutex_init(&engine->look_lock, NULL);
@@ -170,7 +169,7 @@ static void engine_free(struct engine *engine)
 	pthread_mutex_destroy(&engine->pin_lock);
 	pthread_mutex_destroy(&engine->pool_lock);
 	pthread_rwlock_destroy(&engine->map_lock);
-	pthread_mutex_destroy(&engine->queue_lock);
+	commit_destroy(&engine->queue);
 	free(engine);
 }
 
@@ -184,7 +183,7 @@ static struct engine *engine_new(const struct store_options *options)
 	engine->sync_off = options->sync == STORE_SYNC_OFF;
 	engine->log.fd = -1;
 	locks_init(engine);
-	STAILQ_INIT(&engine->pending);
+	commit_init(&engine->queue, engine, lmdb_batch_run, !engine->sync_off);
 	SLIST_INIT(&engine->pool);
 	engine->writer = txn_new(&lmdb_source, false);
 	if (engine->writer == NULL) {
@@ -254,6 +253,21 @@ static int lmdb_open(struct engine **out, const char *where, const struct store_
 	return 0;
 }
 
+static int lmdb_update(struct engine *engine, store_fn *fn, void *arg)
+{
+	return commit_update(&engine->queue, fn, arg);
+}
+
+static void lmdb_submit(struct engine *engine, struct store_job *job)
+{
+	commit_submit(&engine->queue, job);
+}
+
+static int lmdb_settle(struct engine *engine)
+{
+	return commit_update(&engine->queue, NULL, NULL);
+}
+
 static void lmdb_now(struct engine *engine, struct store_time *out)
 {
 	struct timespec steady;
@@ -268,15 +282,10 @@ static void lmdb_now(struct engine *engine, struct store_time *out)
 
 static void lmdb_stats(struct engine *engine, struct store_stats *out)
 {
-	out->updates = atomic_load_explicit(&engine->updates, memory_order_relaxed);
-	out->commits = atomic_load_explicit(&engine->commits, memory_order_relaxed);
-	out->commit_time = atomic_load_explicit(&engine->commit_time, memory_order_relaxed);
-	out->waiting = atomic_load_explicit(&engine->waiting, memory_order_relaxed);
+	commit_stats(&engine->queue, out);
 	out->unsettled = lmdb_errno(atomic_load_explicit(&engine->unsettled, memory_order_relaxed));
 	out->dead = lmdb_is_dead(engine);
 	out->changed = atomic_load_explicit(&engine->changed, memory_order_relaxed);
-	for (size_t i = 0; i < STORE_BATCHES; i++)
-		out->batches[i] = atomic_load_explicit(&engine->batches[i], memory_order_relaxed);
 }
 
 const struct store_engine store_lmdb = {

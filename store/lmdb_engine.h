@@ -10,7 +10,7 @@
  *	lmdb_stamp.c    how a daemon left it
  *	lmdb_view.c     reads, and the pool of read transactions
  *	lmdb_readers.c  who reads an older state
- *	lmdb_batch.c    group commit: who leads, who follows
+ *	lmdb_batch.c    a batch of updates as one commit
  *	lmdb_keep.c     how a commit is kept: in the log, or as a transaction of LMDB
  *	lmdb_settle.c   how what the log has becomes LMDB's
  *	lmdb_behind.c   the same on a thread of its own, while commits go on
@@ -24,7 +24,7 @@
  *	lmdb_mark.c     the number by which log and transaction know each other
  *	lmdb_error.c    what an LMDB code means
  *
- * Lock order: leadership (queue_lock holds only its queue, never across a transaction), map_lock, look_lock, room_lock, pin_lock,
+ * Lock order: leadership (commit.h; its lock is never held across a transaction), map_lock, look_lock, room_lock, pin_lock,
  * pool_lock. Whoever reads the map holds map_lock shared, except the leader, who alone moves the map, and the thread that gives LMDB
  * what the log has: the leader moves nothing before that is done.
  */
@@ -32,7 +32,7 @@
 #define STORE_LMDB_ENGINE_H
 
 #include "arena.h"
-#include "engine.h"
+#include "commit.h"
 
 #include <bsd/sys/queue.h>
 #include <lmdb.h>
@@ -48,8 +48,6 @@
 #define LMDB_LIMIT_MAX ((uint64_t)1024 * 1024 * 1024 * 1024) /* without a max_bytes: address space, not memory */
 
 #define LAYER_MAX 2048 /* writes, and pages of long values: all of them are gone through for each commit */
-
-STAILQ_HEAD(job_list, store_job);
 
 #define LAYER_RUNS 32
 
@@ -197,23 +195,11 @@ struct engine {
 	bool sync_off;
 	size_t page;
 
-	pthread_mutex_t queue_lock;
-	struct job_list pending; /* queue_lock: not yet taken by a leader */
-	bool leading;            /* queue_lock: somebody leads */
-	bool weary; /* queue_lock: whoever does has an answer to give, and wants somebody to wait for the lead */
-	_Atomic unsigned int waiting; /* queue_lock to change it: how many are pending */
-	struct store_txn *writer;     /* the leader's, like the next six */
-	struct lmdb_view *reader;     /* what the leader's functions read: always on the newest transaction */
+	struct commit_queue queue;
+	struct store_txn *writer; /* the leader's, as the next three */
+	struct lmdb_view *reader; /* what the leader's functions read: always on the newest transaction */
 	struct lmdb_log log;
 	struct lmdb_behind behind;
-	int64_t begun;           /* when the batch at hand was */
-	unsigned int last_batch; /* requests in it */
-	int64_t last_time;       /* ns it took */
-	_Atomic uint64_t updates;
-	_Atomic uint64_t commits;
-	_Atomic uint64_t batches[STORE_BATCHES];
-	_Atomic uint64_t commit_time;
-
 	pthread_rwlock_t map_lock;
 	size_t map_size; /* map_lock, or leader; 0: the map was lost in growing, and nothing works any more */
 
@@ -290,8 +276,7 @@ int lmdb_file_make(int dir, const char *name);
 int lmdb_data_make(const struct lmdb_dir *dir, const char *where, size_t map_size);
 
 /* The engine's functions, by file. */
-int lmdb_update(struct engine *engine, store_fn *fn, void *arg);
-void lmdb_submit(struct engine *engine, struct store_job *job);
+void lmdb_batch_run(struct engine *engine, struct job_list *batch);
 int lmdb_view(struct engine *engine, store_fn *fn, void *arg);
 extern const struct txn_source lmdb_source; /* of a struct lmdb_view */
 int lmdb_copy(struct engine *engine, const char *to);
@@ -305,9 +290,6 @@ void lmdb_promise(struct engine *engine, uint64_t bytes);
 struct lmdb_view *lmdb_view_take(struct engine *engine, int *error);
 void lmdb_view_give(struct engine *engine, struct lmdb_view *view);
 void lmdb_view_drain(struct engine *engine);
-
-/* Writes to LMDB what the log has, so that its file alone is the store. As an update without a function. */
-int lmdb_settle(struct engine *engine);
 
 /* An empty layer over LMDB's transaction `base`. NULL: no memory. One reference is the caller's. */
 struct layer *layer_new(uint64_t base);

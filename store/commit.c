@@ -1,0 +1,224 @@
+/*
+ * Group commit. An update queues its job. If nobody leads, it leads: on its own thread it takes every job that is pending,
+ * lets the engine run them and commit once, and answers all of them. While one leader waits for the disk the next
+ * batch gathers by itself, and an update that is alone never changes threads.
+ *
+ * Whoever waits for its job may be told to lead the next batch. A job that was submitted has nobody who waits: if there are
+ * only such, nobody leads while the batch is answered, so that the next who comes takes them along, and after that this
+ * thread does if nobody came. A thread that has an answer of its own to give does so for one batch: of those who submit
+ * something meanwhile, the first waits to lead the next.
+ *
+ * Left at that, half the callers would always be in the batch under way and the other half in the next one. So a leader
+ * first gives those of the last batch, who tend to come back at once, a fraction of a commit's time to join.
+ */
+#include "commit.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define GATHER_PART 4              /* of the last commit's time */
+#define GATHER_MAX INT64_C(500000) /* ns, however long that took: those who come back at once do so within this */
+
+/*
+ * Of a job that somebody waits for, which has no `done`; a futex. The link is the queue's while the job is pending, then the leader's.
+ */
+enum job_state {
+	JOB_WAITING,
+	JOB_ASLEEP, /* waiting, and in the kernel */
+	JOB_LEADS,  /* told to lead */
+	JOB_DONE,
+};
+
+void commit_init(struct commit_queue *queue, struct engine *engine, commit_fn *run, bool gather)
+{
+	queue->engine = engine;
+	queue->run = run;
+	queue->gather = gather;
+	pthread_mutex_init(&queue->lock, NULL);
+	STAILQ_INIT(&queue->pending);
+}
+
+void commit_destroy(struct commit_queue *queue)
+{
+	pthread_mutex_destroy(&queue->lock);
+}
+
+static unsigned int job_wait(struct store_job *job)
+{
+	unsigned int state = JOB_WAITING;
+
+	if (atomic_compare_exchange_strong(&job->state, &state, JOB_ASLEEP))
+		state = JOB_ASLEEP;
+	while (state == JOB_ASLEEP) {
+		(void)syscall(SYS_futex, &job->state, FUTEX_WAIT_PRIVATE, JOB_ASLEEP, NULL, NULL, 0);
+		state = atomic_load(&job->state);
+	}
+	return state;
+}
+
+/*
+ * Such a job lives on its caller's stack and may be gone as soon as its state is set. Waking an address where nobody sleeps
+ * any more does nothing.
+ */
+static void job_tell(struct store_job *job, unsigned int state)
+{
+	if (atomic_exchange(&job->state, state) == JOB_ASLEEP)
+		(void)syscall(SYS_futex, &job->state, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+}
+
+void commit_count(struct commit_queue *queue, uint64_t updates)
+{
+	size_t i = 0;
+
+	atomic_fetch_add_explicit(&queue->updates, updates, memory_order_relaxed);
+	atomic_fetch_add_explicit(&queue->commits, 1, memory_order_relaxed);
+	while (i < STORE_BATCHES - 1 && updates > UINT64_C(1) << i)
+		i++;
+	atomic_fetch_add_explicit(&queue->batches[i], 1, memory_order_relaxed);
+}
+
+void commit_stats(const struct commit_queue *queue, struct store_stats *out)
+{
+	out->updates = atomic_load_explicit(&queue->updates, memory_order_relaxed);
+	out->commits = atomic_load_explicit(&queue->commits, memory_order_relaxed);
+	out->commit_time = atomic_load_explicit(&queue->commit_time, memory_order_relaxed);
+	out->waiting = atomic_load_explicit(&queue->waiting, memory_order_relaxed);
+	for (size_t i = 0; i < STORE_BATCHES; i++)
+		out->batches[i] = atomic_load_explicit(&queue->batches[i], memory_order_relaxed);
+}
+
+/* The first that somebody waits for. */
+static struct store_job *pending_waited(const struct commit_queue *queue)
+{
+	struct store_job *job = STAILQ_FIRST(&queue->pending);
+
+	while (job != NULL && job->done != NULL)
+		job = STAILQ_NEXT(job, link);
+	return job;
+}
+
+/* Hands leadership on, then answers the batch. `self` is the leader's own job. */
+static void batch_answer(struct commit_queue *queue, struct job_list *batch, const struct store_job *self)
+{
+	pthread_mutex_lock(&queue->lock);
+	struct store_job *next = pending_waited(queue);
+	queue->leading = next != NULL;
+	pthread_mutex_unlock(&queue->lock);
+	if (next != NULL)
+		job_tell(next, JOB_LEADS);
+
+	struct store_job *job = STAILQ_FIRST(batch);
+	while (job != NULL) {
+		struct store_job *after = STAILQ_NEXT(job, link);
+
+		if (job->done != NULL)
+			job->done(job, job->result);
+		else if (job != self)
+			job_tell(job, JOB_DONE);
+		job = after;
+	}
+}
+
+static int64_t clock_now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
+}
+
+/* Waits for as many as were there last time. Whoever was alone then finds nobody to wait for. */
+static void batch_gather(struct commit_queue *queue, bool handed_over)
+{
+	unsigned int here = atomic_load_explicit(&queue->waiting, memory_order_relaxed);
+	/* Taking over, the last batch comes on top of those who wait; otherwise this one was part of it. */
+	unsigned int expected = queue->last_batch + (handed_over ? here : 0);
+
+	if (!queue->gather || here >= expected)
+		return;
+	int64_t wait = queue->last_time / GATHER_PART;
+	int64_t until = clock_now() + (wait < GATHER_MAX ? wait : GATHER_MAX);
+	while (atomic_load_explicit(&queue->waiting, memory_order_relaxed) < expected && clock_now() < until)
+		(void)sched_yield();
+}
+
+static void batch_lead(struct commit_queue *queue, const struct store_job *self, bool handed_over)
+{
+	struct job_list batch = STAILQ_HEAD_INITIALIZER(batch);
+
+	batch_gather(queue, handed_over);
+	pthread_mutex_lock(&queue->lock);
+	STAILQ_CONCAT(&batch, &queue->pending);
+	queue->last_batch = atomic_exchange_explicit(&queue->waiting, 0, memory_order_relaxed);
+	pthread_mutex_unlock(&queue->lock);
+
+	int64_t begun = clock_now();
+	queue->run(queue->engine, &batch);
+	queue->last_time = clock_now() - begun;
+	atomic_fetch_add_explicit(&queue->commit_time, (uint64_t)queue->last_time, memory_order_relaxed);
+	batch_answer(queue, &batch, self);
+}
+
+/* Queues a job; true if the caller is to lead. `*relieves`: if not, whoever leads wants to be relieved, by somebody who waits. */
+static bool job_add(struct commit_queue *queue, struct store_job *job, bool *relieves)
+{
+	pthread_mutex_lock(&queue->lock);
+	bool leads = !queue->leading;
+	*relieves = !leads && queue->weary;
+	queue->leading = true;
+	queue->weary = false;
+	STAILQ_INSERT_TAIL(&queue->pending, job, link);
+	atomic_fetch_add_explicit(&queue->waiting, 1, memory_order_relaxed);
+	pthread_mutex_unlock(&queue->lock);
+	return leads;
+}
+
+/* After a batch: whether jobs are left that nobody has taken on, and the caller is to lead again, and is weary of it. */
+static bool leftovers_take(struct commit_queue *queue, bool weary)
+{
+	pthread_mutex_lock(&queue->lock);
+	bool leads = !queue->leading && !STAILQ_EMPTY(&queue->pending);
+	queue->leading = queue->leading || leads;
+	queue->weary = leads ? weary : queue->weary;
+	pthread_mutex_unlock(&queue->lock);
+	return leads;
+}
+
+int commit_update(struct commit_queue *queue, store_fn *fn, void *arg)
+{
+	struct store_job self = { .fn = fn, .arg = arg, .state = JOB_WAITING };
+	bool relieves; /* it waits anyway */
+	bool leads = job_add(queue, &self, &relieves);
+
+	if (leads || job_wait(&self) == JOB_LEADS) {
+		batch_lead(queue, &self, !leads);
+		while (leftovers_take(queue, true))
+			batch_lead(queue, NULL, true);
+	}
+	return self.result;
+}
+
+/* Changes nothing, and is not counted either. */
+static int nothing(struct store_txn *txn, void *arg)
+{
+	(void)txn, (void)arg;
+	return -ECANCELED;
+}
+
+void commit_submit(struct commit_queue *queue, struct store_job *job)
+{
+	bool relieves;
+	bool leads = job_add(queue, job, &relieves);
+
+	for (bool again = false; leads; again = true) {
+		batch_lead(queue, NULL, again);
+		leads = leftovers_take(queue, false);
+	}
+	if (relieves)
+		(void)commit_update(queue, nothing, NULL);
+}
