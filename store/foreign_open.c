@@ -1,19 +1,8 @@
 #include "foreign.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-
-int foreign_fail(struct foreign *foreign, int err, const char *format, ...)
-{
-	va_list list;
-
-	va_start(list, format);
-	vsnprintf(foreign->error, sizeof(foreign->error), format, list);
-	va_end(list);
-	return err;
-}
 
 int foreign_open(struct foreign **out, const char *uri, unsigned int flags, char error[FOREIGN_ERROR_MAX])
 {
