@@ -1,8 +1,10 @@
-/* Memory that is given out in pieces, never moves, and is freed as a whole. Private to store/. */
+/* Memory that is given out in pieces, never moves, and is freed as a whole. */
 #ifndef STORE_ARENA_H
 #define STORE_ARENA_H
 
-#include "store.h"
+#include "slice.h"
+
+#include <stdbool.h>
 
 struct chunk;
 

@@ -12,6 +12,8 @@
 
 #include "foreign.h"
 
+#include <stdbool.h>
+
 #define BOLT_BRANCH 1U
 #define BOLT_LEAF 2U
 

@@ -1,4 +1,4 @@
-/* CRC-32C (Castagnoli), with the processor's instruction where it has one. Private to store/. */
+/* CRC-32C (Castagnoli), with the processor's instruction where it has one. */
 #ifndef STORE_CRC32C_H
 #define STORE_CRC32C_H
 

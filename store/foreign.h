@@ -13,9 +13,9 @@
 #ifndef STORE_FOREIGN_H
 #define STORE_FOREIGN_H
 
-#include <stdint.h>
+#include "slice.h"
 
-#include "store.h"
+#include <stdint.h>
 
 enum foreign_kind { FOREIGN_LOCK, FOREIGN_PULL, FOREIGN_GLOBAL, FOREIGN_KINDS };
 

@@ -2,7 +2,25 @@
  * The engine that keeps a store in one LMDB environment on a local disk: opening it, refusing what cannot work with a line
  * that says what to do, and closing it.
  */
+#include "lmdb_store.h"
+
+#include "lmdb_batch.h"
+#include "lmdb_check.h"
+#include "lmdb_copy.h"
+#include "lmdb_dir.h"
 #include "lmdb_engine.h"
+#include "lmdb_error.h"
+#include "lmdb_guard.h"
+#include "lmdb_keep.h"
+#include "lmdb_log.h"
+#include "lmdb_new.h"
+#include "lmdb_readers.h"
+#include "lmdb_room.h"
+#include "lmdb_stamp.h"
+#include "lmdb_table.h"
+#include "lmdb_view.h"
+#include "refuse.h"
+#include "txn_run.h"
 
 #include <errno.h>
 #include <fcntl.h>

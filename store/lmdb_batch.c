@@ -1,7 +1,16 @@
 /*
  * A batch of updates as one commit: each function runs on what those before it wrote, and what all of them wrote is kept together.
  */
+#include "lmdb_batch.h"
+
+#include "lmdb_behind.h"
 #include "lmdb_engine.h"
+#include "lmdb_error.h"
+#include "lmdb_guard.h"
+#include "lmdb_keep.h"
+#include "lmdb_layer.h"
+#include "lmdb_log.h"
+#include "txn_run.h"
 
 #include <errno.h>
 

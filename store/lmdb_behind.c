@@ -8,7 +8,15 @@
  * nothing is lost: all of it is in the log and in the layer, and the leader makes a transaction of it itself when it is due, as it
  * does when there is little room. Before the leader writes to LMDB, for whatever reason, it waits for this thread.
  */
+#include "lmdb_behind.h"
+
 #include "lmdb_engine.h"
+#include "lmdb_error.h"
+#include "lmdb_layer.h"
+#include "lmdb_log.h"
+#include "lmdb_mark.h"
+#include "lmdb_room.h"
+#include "lmdb_settle.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -11,7 +11,12 @@
  *
  * The layout is that of LMDB 0.9 on 64 bits, in the machine's order of bytes.
  */
+#include "lmdb_check.h"
+
 #include "lmdb_engine.h"
+#include "lmdb_readers.h"
+#include "refuse.h"
+#include "writes.h"
 
 #include <errno.h>
 #include <fcntl.h>

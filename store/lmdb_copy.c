@@ -2,7 +2,13 @@
  * A copy of the store as one transaction sees it, made while others read and write: every key in order into a new file, which
  * is therefore compact and has no log. The file gets its name when it is whole and on disk.
  */
+#include "lmdb_copy.h"
+
 #include "lmdb_engine.h"
+#include "lmdb_error.h"
+#include "lmdb_new.h"
+#include "lmdb_view.h"
+#include "txn.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -3,13 +3,17 @@
  * process at a time. That process has locked the directory itself, which no removal of a file undoes, and owner.pid, which
  * older versions look at and people read.
  */
-#include "lmdb_engine.h"
+#include "lmdb_dir.h"
+
+#include "lmdb_stamp.h"
+#include "refuse.h"
 
 #include <bsd/stdlib.h>
 #include <bsd/string.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/file.h>

@@ -1,4 +1,6 @@
 /* What an LMDB code means: as an errno, and for the engine. */
+#include "lmdb_error.h"
+
 #include "lmdb_engine.h"
 
 #include <errno.h>

@@ -10,7 +10,13 @@
  * files are still those that it opened and say what it wrote. If not, two daemons may grant one lock: nothing is answered
  * any more until the store is opened again.
  */
+#include "lmdb_guard.h"
+
+#include "lmdb_dir.h"
 #include "lmdb_engine.h"
+#include "lmdb_layer.h"
+#include "lmdb_log.h"
+#include "refuse.h"
 
 #include <errno.h>
 #include <fcntl.h>

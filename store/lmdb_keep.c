@@ -10,7 +10,20 @@
  * room is low and somebody reads, a commit goes to the log as long as that is so; if it cannot, it waits for those who
  * read to end. Nothing can be done about another process that reads and does not end.
  */
+#include "lmdb_keep.h"
+
+#include "lmdb_behind.h"
 #include "lmdb_engine.h"
+#include "lmdb_error.h"
+#include "lmdb_guard.h"
+#include "lmdb_layer.h"
+#include "lmdb_log.h"
+#include "lmdb_mark.h"
+#include "lmdb_readers.h"
+#include "lmdb_replay.h"
+#include "lmdb_room.h"
+#include "lmdb_settle.h"
+#include "lmdb_view.h"
 
 #include <errno.h>
 

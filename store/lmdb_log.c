@@ -19,10 +19,11 @@
  * write along with them. An entry that does not wait for the disk is written through a map of the file, without the kernel; but
  * only where writing over bytes never takes room, because a map has no way to say that there is none.
  */
-#include "lmdb_engine.h"
+#include "lmdb_log.h"
 
 #include "crc32c.h"
-#include "lmdb_log.h"
+#include "lmdb_log_format.h"
+#include "lmdb_new.h"
 
 #include <bsd/stdlib.h>
 #include <endian.h>

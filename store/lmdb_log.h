@@ -1,35 +1,79 @@
-/* The bytes of commit.log, for the two files that write and read them. Little-endian throughout. */
+/* The log on disk: what has been committed since LMDB's last transaction. */
 #ifndef STORE_LMDB_LOG_H
 #define STORE_LMDB_LOG_H
 
-#include <stddef.h>
+#include "writes.h"
+
+#include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
-#define LOG_SIZE ((size_t)1024 * 1024)
-#define LOG_HALF (LOG_SIZE / 2) /* where the second run begins */
-
-#define REMOVED UINT32_MAX /* in place of a value's length */
-
-/* The checksum is of all that follows it, to the end of the entry. */
-struct entry_head {
-	uint32_t crc;
-	uint32_t len;  /* of the entry, head and all */
-	uint64_t base; /* number of the transaction that began the log; or the mark that the run continues */
-	uint64_t mark;
-	uint64_t number; /* one more than that of the entry before; the first has any */
-	uint64_t flags;
+/* The log. The leader's; of a readonly engine, under pool_lock. */
+struct lmdb_log {
+	int fd;  /* -1: there is none */
+	int dir; /* where it is */
+	dev_t dev;
+	ino_t ino;
+	bool readonly;
+	bool broken; /* not to be written to before LMDB has a new transaction */
+	bool used;   /* may have entries of this process, or of this transaction */
+	bool wide;   /* the file is as long as one that may have two runs */
+	bool narrow; /* and cannot be made that long */
+	uint64_t base;
+	uint64_t mark;   /* of that transaction */
+	uint64_t run;    /* of the entries that are written or read: another one while LMDB is given those before */
+	uint64_t before; /* the mark that these continue in their turn; 0: they begin the log */
+	uint64_t number; /* of the next entry */
+	size_t held;     /* bytes of the run before, until LMDB has it */
+	size_t start;    /* of the run */
+	size_t end;      /* where the next entry goes */
+	size_t last;     /* where the one before it is, if this process wrote it; its checksum is */
+	uint32_t last_crc;
+	size_t limit;         /* how far the run may reach */
+	unsigned char *map;   /* of the file, to write without the kernel; NULL: not yet */
+	bool unmapped;        /* or never */
+	unsigned char *entry; /* being made */
+	size_t len;           /* of that; SIZE_MAX: it does not fit */
 };
 
-#define ORDERED UINT64_C(1)   /* written when all entries before it were on disk */
-#define CONTINUES UINT64_C(2) /* of a run that continues another: `base` is the other's mark */
+/* Opens the log, making it if need be; a log that cannot be made is none. Negative errno if there is one that is not right. */
+int lmdb_log_open(struct lmdb_log *log, int dir, bool readonly);
+void lmdb_log_close(struct lmdb_log *log);
+bool lmdb_log_exists(int dir);                      /* under its name, whatever it is */
+bool lmdb_log_is_there(const struct lmdb_log *log); /* the one that was opened, under its name */
+bool lmdb_log_is_deleted(const struct lmdb_log *log);
+bool lmdb_log_is_stuck(const struct lmdb_log *log); /* its file system takes nothing any more */
+int lmdb_log_sync(const struct lmdb_log *log);
 
-struct write_head {
-	uint32_t key_len;
-	uint32_t value_len; /* or REMOVED */
-};
+/* Begins at the start again, for entries that continue another transaction of LMDB. */
+void lmdb_log_restart(struct lmdb_log *log, uint64_t base, uint64_t mark);
+
+/*
+ * A second run, for when LMDB is given what the log has until now with that mark: the entries that follow continue it, and say
+ * what it continues itself. Only if lmdb_log_can_turn(). And: LMDB has got it, as transaction `base`.
+ */
+bool lmdb_log_can_turn(struct lmdb_log *log);
+void lmdb_log_turn(struct lmdb_log *log, uint64_t mark);
+void lmdb_log_settled(struct lmdb_log *log, uint64_t base);
+
+/* Bytes of entries that LMDB does not have, with the one that is being made; and whether LMDB should be given them soon. */
+size_t lmdb_log_bytes(const struct lmdb_log *log);
+bool lmdb_log_fills(const struct lmdb_log *log);
+
+/* Whether entries that do not wait for the disk are written through a map. Only tests change it. */
+extern bool lmdb_log_maps;
+
+/* Writes down that there are no entries, whatever becomes of LMDB's file. */
+void lmdb_log_void(struct lmdb_log *log);
+
+/* One entry: begun, made of write sets in their order, written. Only if it fits. `ordered`: those before it are on disk. */
+void lmdb_log_begin(struct lmdb_log *log);
+void lmdb_log_add(struct lmdb_log *log, const struct writes *writes);
+bool lmdb_log_fits(const struct lmdb_log *log);
+/* -ESTALE: another program wrote to it. */
+int lmdb_log_write(struct lmdb_log *log, bool ordered, bool sync);
 
 /* Opens the file, if there is one. 0 or a negative errno. */
-struct lmdb_log;
 int log_file_open(struct lmdb_log *log);
 
 #endif

@@ -2,6 +2,8 @@
  * The mark: a random number that each transaction of LMDB brings along, as the value of a key that no user of the store can write. The
  * log's entries name the mark of the transaction that they continue.
  */
+#include "lmdb_mark.h"
+
 #include "lmdb_engine.h"
 
 #include <bsd/stdlib.h>

@@ -3,12 +3,15 @@
  * empty or not there is therefore never what a crash left of a store that was just begun, and can be refused. The log is made
  * after it, so that no crash leaves a log alone.
  */
-#include "lmdb_engine.h"
+#include "lmdb_new.h"
+
+#include "lmdb_dir.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/fs.h>
+#include <lmdb.h>
 #include <stdio.h>
 #include <sys/ioctl.h>
 #include <unistd.h>

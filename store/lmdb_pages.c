@@ -17,7 +17,7 @@
  * it is long; those that were used are taken from the oldest records, and what is left of these is written anew. Twice,
  * because writing the list changes it.
  */
-#include "lmdb_engine.h"
+#include "lmdb_pages.h"
 
 #define KEYS_TO_SPLIT 3
 

@@ -10,6 +10,8 @@
  *	the reader locks N, and N is the newest: then the writer has not begun N + 2, and looks before that. What it pins
  *	then is N or N + 1, and N is safe.
  */
+#include "lmdb_readers.h"
+
 #include "lmdb_engine.h"
 
 #include <errno.h>

@@ -2,10 +2,12 @@
  * Reading the log: when the store is opened, and again and again in a process that reads along. What is read is the run with
  * the mark of LMDB's transaction and then the one that continues it; see lmdb_log.c.
  */
-#include "lmdb_engine.h"
+#include "lmdb_replay.h"
 
 #include "crc32c.h"
+#include "lmdb_layer.h"
 #include "lmdb_log.h"
+#include "lmdb_log_format.h"
 
 #include <endian.h>
 #include <errno.h>

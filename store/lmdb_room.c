@@ -6,7 +6,14 @@
  * What can be used again counts whether or not somebody still reads it. A transaction of LMDB may therefore find fewer pages
  * than there are; see lmdb_keep() for what is done then. What is in the log never needs more than there are.
  */
+#include "lmdb_room.h"
+
 #include "lmdb_engine.h"
+#include "lmdb_error.h"
+#include "lmdb_layer.h"
+#include "lmdb_pages.h"
+#include "lmdb_readers.h"
+#include "lmdb_shape.h"
 
 #include <errno.h>
 #include <fcntl.h>

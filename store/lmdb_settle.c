@@ -6,7 +6,15 @@
  * piece gives up are there for the next but one, so that a few pages are enough for a layer of any size. Only what was
  * answered may become LMDB's like that.
  */
+#include "lmdb_settle.h"
+
 #include "lmdb_engine.h"
+#include "lmdb_error.h"
+#include "lmdb_layer.h"
+#include "lmdb_log.h"
+#include "lmdb_mark.h"
+#include "lmdb_readers.h"
+#include "lmdb_room.h"
 
 #include <errno.h>
 

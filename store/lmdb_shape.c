@@ -1,5 +1,8 @@
 /* What LMDB's tree and its list of free pages are like, as the newest transaction has them. */
+#include "lmdb_shape.h"
+
 #include "lmdb_engine.h"
+#include "lmdb_view.h"
 
 #include <string.h>
 

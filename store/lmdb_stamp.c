@@ -3,7 +3,9 @@
  * no program has written to it since, and it need not be read all over before it is used (lmdb_check.c). While a daemon has the store there
  * is no such line, so a crash leaves none.
  */
-#include "lmdb_engine.h"
+#include "lmdb_stamp.h"
+
+#include "lmdb_dir.h"
 
 #include <inttypes.h>
 #include <stdio.h>

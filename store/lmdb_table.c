@@ -8,6 +8,8 @@
  *
  * LMDB opens both files by a path. The data file's leads to the descriptor that was checked and locked, not to its name again.
  */
+#include "lmdb_table.h"
+
 #include "lmdb_engine.h"
 
 #include <errno.h>

@@ -6,7 +6,17 @@
  * may commit in between: then they do not belong together, which their numbers tell, and are taken again. Unless what it
  * committed is a part of that layer.
  */
+#include "lmdb_view.h"
+
 #include "lmdb_engine.h"
+#include "lmdb_error.h"
+#include "lmdb_guard.h"
+#include "lmdb_layer.h"
+#include "lmdb_mark.h"
+#include "lmdb_readers.h"
+#include "lmdb_replay.h"
+#include "txn_run.h"
+#include "writes.h"
 
 #include <errno.h>
 #include <sched.h>

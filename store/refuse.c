@@ -1,4 +1,4 @@
-#include "engine.h"
+#include "refuse.h"
 
 #include <stdarg.h>
 #include <stdio.h>

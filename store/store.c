@@ -1,7 +1,12 @@
 /*
  * Opening a store by its URI, and what every engine has in common: clock, refusing calls that cannot work.
  */
+#include "store.h"
+
 #include "engine.h"
+#include "lmdb_store.h"
+#include "refuse.h"
+#include "txn_run.h"
 
 #include <bsd/string.h>
 #include <errno.h>

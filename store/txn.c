@@ -2,8 +2,9 @@
  * The write set of one transaction function, laid over the engine's reads. Keys and values are copied into an arena that
  * never moves, so that what store_get() gave stays where it is while the function goes on writing.
  */
+#include "txn_run.h"
+
 #include "arena.h"
-#include "engine.h"
 
 #include <errno.h>
 #include <stdlib.h>

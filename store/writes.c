@@ -1,7 +1,8 @@
 /* Sorted writes laid over something that is read one key at a time. */
-#include "engine.h"
+#include "writes.h"
 
 #include <endian.h>
+#include <stdint.h>
 #include <string.h>
 
 /* Eight bytes as a number that orders as they do. */

@@ -3,6 +3,8 @@
  */
 #include "mem_engine.h"
 
+#include "refuse.h"
+
 #include <bsd/sys/tree.h>
 #include <err.h>
 #include <errno.h>

@@ -14,6 +14,8 @@
 #define TESTS_MEM_ENGINE_H
 
 #include "engine.h"
+#include "store.h"
+#include "txn_run.h"
 
 extern const struct store_engine mem_engine;
 extern const struct txn_source mem_source; /* of a struct mem_world */

@@ -1,5 +1,7 @@
 #include "core_bare.h"
 
+#include "txn_run.h"
+
 #include <err.h>
 #include <stdlib.h>
 #include <string.h>

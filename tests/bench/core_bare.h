@@ -8,7 +8,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "engine.h"
+#include "lmdb_store.h"
+#include "store.h"
 
 struct bare {
 	MDB_env *env;

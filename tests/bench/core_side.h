@@ -7,6 +7,7 @@
 #include "atlock.h"
 #include "core_load.h"
 #include "engine.h"
+#include "store.h"
 
 #define SIDE_NAMES 4096 /* names that side_pair_spread() goes through */
 

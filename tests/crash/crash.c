@@ -8,7 +8,8 @@
  * In the end the same is tried on a disk that ignores the log's syncs: if no image fails there, the test sees nothing.
  */
 #include "disk.h"
-#include "lmdb_engine.h"
+#include "lmdb_behind.h"
+#include "lmdb_log.h"
 #include "scratch.h"
 #include "tape.h"
 #include "work.h"

@@ -1,6 +1,6 @@
 #include "numbered.h"
 
-#include "engine.h"
+#include "writes.h"
 
 #include <errno.h>
 #include <stdio.h>

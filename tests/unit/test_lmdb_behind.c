@@ -3,7 +3,7 @@
  * is committed, whether or not LMDB has got it.
  */
 #include "gate.h"
-#include "lmdb_engine.h"
+#include "lmdb_behind.h"
 #include "numbered.h"
 #include "scratch.h"
 

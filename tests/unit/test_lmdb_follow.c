@@ -1,8 +1,10 @@
 /*
  * The log as a process sees it that reads along, beside the one that writes: both on the files, without LMDB.
  */
-#include "lmdb_engine.h"
+#include "lmdb_layer.h"
 #include "lmdb_log.h"
+#include "lmdb_log_format.h"
+#include "lmdb_replay.h"
 #include "scratch.h"
 
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /*
  * Layers: whatever keys come in whatever order, each is found where it is, and one that is not there where it would be.
  */
-#include "lmdb_engine.h"
+#include "lmdb_layer.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

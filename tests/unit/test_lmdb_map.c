@@ -3,7 +3,7 @@
  * process, and what must be on disk is. Where there can be no map, calls do the same. Here fstatvfs() is the test's own.
  */
 #include "child.h"
-#include "lmdb_engine.h"
+#include "lmdb_log.h"
 #include "numbered.h"
 #include "scratch.h"
 

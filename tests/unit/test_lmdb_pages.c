@@ -2,11 +2,13 @@
  * How many pages a transaction of LMDB takes: never more than lmdb_pages_needed() says. Trees of many kinds are changed in
  * many ways, each time in a map that has just so many pages and no more.
  */
-#include "lmdb_engine.h"
+#include "lmdb_pages.h"
 #include "scratch.h"
 
+#include <lmdb.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -5,7 +5,7 @@
 #include "child.h"
 #include "gate.h"
 #include "image.h"
-#include "lmdb_engine.h"
+#include "lmdb_behind.h"
 #include "numbered.h"
 #include "scratch.h"
 

@@ -1,8 +1,9 @@
 /* Keys in order: comparing and finding them, against the plainest way to do both. */
-#include "engine.h"
+#include "writes.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdint.h>
 #include <string.h>
 
 #include <cmocka.h>

@@ -1,0 +1,74 @@
+/* What is committed and not LMDB's yet, in memory. */
+#ifndef STORE_LMDB_LAYER_H
+#define STORE_LMDB_LAYER_H
+
+#include "arena.h"
+#include "writes.h"
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+#define LAYER_MAX 2048 /* writes, and pages of long values: all of them are gone through for each commit */
+
+#define LAYER_RUNS 32
+
+/*
+ * Writes that are committed and not LMDB's yet, laid over its transaction `base`. Never changes.
+ *
+ * While LMDB is given a layer behind the leader's back, all that come after it contain it: `under`. The transaction that this
+ * becomes is known by its mark beforehand, and such a layer may lie on that one as well: what they both have is the same.
+ */
+struct layer {
+	_Atomic unsigned int refs;
+	struct layer_bytes *bytes; /* shared by all layers that came one after the other */
+	uint64_t base;
+	struct layer *under; /* NULL: LMDB is given nothing */
+	uint64_t next;       /* mark of the transaction that `under` becomes; 0: none */
+	size_t fresh;        /* writes that are not in `under` */
+	size_t fresh_overflow;
+	size_t overflow; /* pages of values that do not fit a leaf */
+	size_t runs;     /* of keys that begin with the same byte; SIZE_MAX: too many to be counted */
+	struct layer_run {
+		unsigned char first;
+		uint32_t end; /* in `writes` */
+	} run[LAYER_RUNS];
+	struct writes writes;
+	size_t room; /* in the list */
+	struct txn_write *list[];
+};
+
+/* An empty layer over LMDB's transaction `base`. NULL: no memory. One reference is the caller's. */
+struct layer *layer_new(uint64_t base);
+struct layer *layer_hold(struct layer *layer);
+void layer_drop(struct layer *layer);
+
+/* As writes_find(). */
+size_t layer_find(const struct layer *layer, struct slice key, bool *same);
+
+/*
+ * Where the bytes of all layers over one transaction are: by the leader only, as the next. A write that is not there yet is
+ * copied to it. NULL: no memory.
+ */
+struct arena *layer_arena(const struct layer *layer);
+struct txn_write *layer_copy_write(const struct layer *layer, const struct txn_write *write);
+
+/* A new layer, `below` with `writes` on it, whose bytes are there. NULL: no memory. */
+struct layer *layer_add(const struct layer *below, const struct writes *writes);
+
+/* A new layer with the same writes. By the leader only, as the next two. NULL: no memory. */
+struct layer *layer_copy(const struct layer *layer);
+
+/* A new layer with the same writes, `under` which is the one that LMDB is given with that mark. Its bytes are others. */
+struct layer *layer_over(struct layer *under, uint64_t mark);
+
+/* A new layer with the writes that are not in `under`, for the transaction that this has become. */
+struct layer *layer_rest(const struct layer *layer);
+
+/*
+ * Where the bytes of layers end now, and back to that: by the leader, when the layers made since are nobody's. Otherwise a
+ * disk that fails for long would fill the memory with what could not be committed.
+ */
+struct arena_mark layer_mark(const struct layer *layer);
+void layer_return(const struct layer *layer, struct arena_mark mark);
+
+#endif

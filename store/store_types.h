@@ -1,0 +1,80 @@
+/*
+ * What the front and its engines hand each other: how a store is opened, its clock, its space, what it counts, and an update that is
+ * submitted.
+ */
+#ifndef STORE_STORE_TYPES_H
+#define STORE_STORE_TYPES_H
+
+#include "txn.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/queue.h>
+#include <sys/types.h>
+
+struct store_engine;
+
+enum store_sync {
+	STORE_SYNC_COMMIT, /* a transaction that returned is on disk */
+	STORE_SYNC_OFF,    /* a crash of the machine may lose the newest transactions, never others */
+};
+
+/* Nanoseconds. `steady` never steps while the store is open; `wall` is what people call the time. */
+struct store_time {
+	int64_t steady;
+	int64_t wall;
+};
+
+/* Replaces the system's clocks in tests. */
+struct store_clock {
+	void (*read)(void *arg, struct store_time *out);
+	void *arg;
+};
+
+struct store_options {
+	enum store_sync sync;
+	bool check;         /* look at all of it before anything is read */
+	bool readonly;      /* views only; needs an existing store; other processes may have it open */
+	uint64_t max_bytes; /* the store's largest size; 0: as the disk allows */
+	uid_t owner;        /* a user who is trusted with the store beside root and the user of this process */
+	const struct store_clock *clock;   /* NULL: the engine's own */
+	const struct store_engine *engine; /* NULL: by the URI's scheme. Tests bring their own (engine.h) */
+	void *engine_arg;                  /* handed to such an engine's open */
+};
+
+/* How much more fits. All figures in bytes. */
+struct store_room {
+	uint64_t used; /* size of what is stored, with what the engine keeps for reuse */
+	uint64_t free; /* what can still be written before `low` is reached; an estimate */
+	uint64_t size; /* what it can grow to, as the limit and the disk are now */
+	bool low;      /* refuse whatever adds more than it removes: a reserve is left for what removes */
+	bool scarce;   /* half of that reserve is gone, too: refuse whatever can be done without; see store_promise() */
+};
+
+#define STORE_BATCHES 8
+
+struct store_stats {
+	uint64_t updates; /* update functions that returned >= 0 */
+	uint64_t commits; /* transactions of the engine: updates / commits is the mean batch */
+	uint64_t batches
+		[STORE_BATCHES]; /* commits of at most 1, 2, 4, 8, ... updates, and of more; each in one of them */
+	uint64_t commit_time;    /* ns that all of them took, with the functions they ran */
+	uint64_t waiting;        /* updates that wait for the next commit */
+	int unsettled;           /* negative errno if store_settle(), or the like of it, failed the last time */
+	bool dead;               /* nothing works any more until the store is opened again */
+	bool changed;            /* because another program wrote to it, moved or removed it */
+};
+
+/* An update to be submitted. The caller fills in the first three and keeps it where it is until `done` is called. */
+struct store_job {
+	store_fn *fn;
+	void *arg;
+	void (*done)(struct store_job *job, int result);
+	/* The engine's. */
+	int result;
+	_Atomic unsigned int state;
+	STAILQ_ENTRY(store_job) link;
+};
+
+#endif

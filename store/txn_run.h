@@ -1,0 +1,52 @@
+/*
+ * Running a transaction function, for engines: its writes are kept in a write set on top of the engine's reads, and are the engine's to
+ * apply when the function returned >= 0. A function that fails leaves nothing to undo, and one that must run again starts from an
+ * empty set.
+ */
+#ifndef STORE_TXN_RUN_H
+#define STORE_TXN_RUN_H
+
+#include "txn.h"
+#include "writes.h"
+
+struct arena;
+
+/*
+ * How a transaction reads what is committed, or comes earlier in the same batch: 0, 1 (none) or a negative errno. `view` is what the
+ * engine gave txn_run(). `next` gives the first key >= `from` that begins with `prefix`, which `from` is not before; its
+ * `value` may be NULL. What they point to stays until txn_run() returns.
+ */
+struct txn_source {
+	int (*get)(void *view, struct slice key, struct slice *value);
+	int (*next)(void *view, struct slice from, struct slice prefix, struct slice *key, struct slice *value);
+};
+
+/* A transaction handle, which an engine keeps and uses again and again on one thread at a time. NULL: no memory. */
+struct store_txn *txn_new(const struct txn_source *source, bool readonly);
+void txn_free(struct store_txn *txn);
+
+/*
+ * From now on, keys and values of the write set are put into the engine's `arena`, where they stay: it keeps them without
+ * another copy, or gives them up.
+ */
+void txn_lend(struct store_txn *txn, struct arena *arena);
+
+/*
+ * Empties the write set and runs `fn` over the engine's `view`. Returns what it returned, or the first error that one of
+ * its reads or writes met if it went on in spite of that. The write set is valid until the next txn_run().
+ */
+int txn_run(struct store_txn *txn, void *view, store_fn *fn, void *arg);
+
+/* Calls `each` for every write in key order until it returns non-zero; returns that, or 0. */
+int txn_each_write(const struct store_txn *txn, int (*each)(void *arg, const struct txn_write *write), void *arg);
+
+/* The write set. */
+const struct writes *txn_writes(const struct store_txn *txn);
+
+/* Whether the function asked for store_txn_sync(). */
+bool txn_wants_sync(const struct store_txn *txn);
+
+/* Whether this thread is inside a transaction function. */
+bool txn_running(void);
+
+#endif
