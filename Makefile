@@ -58,7 +58,7 @@ WARN := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror
 MODE := $(if $(SAN),$(SAN_$(SAN)),$(HARDEN))
 
 # The rooms of each folder, lowest first; "." is the folder itself. tests/rooms checks the symbols against the same lists.
-ROOMS_store := .
+ROOMS_store := txn foreign engine lmdb .
 ROOMS_core := base record people names state events text locks trees manager check import
 ROOMS_fs := .
 ROOMS_tools := cli client hold look top store audit atlantis bench .
@@ -82,7 +82,7 @@ system_flags = $(patsubst -I%,-isystem %,$(shell pkg-config --cflags $(1)))
 # The library's objects serve archive and shared library alike; calls among themselves stay as direct as without.
 LIBRARY := -fPIC -fno-semantic-interposition
 FLAGS_store = $(LIBRARY) $(call system_flags,lmdb libbsd libmd hiredis)
-FLAGS_core = $(LIBRARY) -I$(OUT)/include -Istore $(call system_flags,libbsd libmd jansson libsodium)
+FLAGS_core = $(LIBRARY) -I$(OUT)/include -Istore -Istore/txn -Istore/foreign $(call system_flags,libbsd libmd jansson libsodium)
 FLAGS_fs = -I$(OUT)/include $(call system_flags,fuse3 libbsd jansson)
 FLAGS_tools = -I$(OUT)/include $(call system_flags,libbsd jansson ncursesw)
 FLAGS_tests = -I$(OUT)/include $(call every_room,core store tools) -Itests $(call every_room,fs) $(call system_flags,lmdb libbsd libmd jansson cmocka fuse3 hiredis libcurl)

@@ -1,7 +1,7 @@
 /*
  * The LMDB engine's inside, shared by its files and nobody else:
  *
- *	lmdb.c          opening, closing, the engine's table
+ *	lmdb_store.c    opening, closing, the engine's table
  *	lmdb_new.c      the data file of a new store
  *	lmdb_dir.c      the directory: made, checked, owned by one process
  *	lmdb_guard.c    the files: locked, and whether they are still the same
