@@ -8,6 +8,7 @@
 #define FAIR_BUCKETS 256
 #define FAIR_IDLE 256 /* users without a request that are kept, so that the next needs no memory */
 #define FAIR_FEW 1    /* requests of one user under way while there are others */
+#define FAIR_ENDS 8   /* ends of locks under way, of all users: a few for each commit */
 #define FAIR_RECENT (20 * (ATLOCK_SECOND / 1000)) /* for so long after a request its user is one of the others */
 
 struct kept {
@@ -32,6 +33,7 @@ struct fair {
 	TAILQ_HEAD(, share) idle;            /* who was last under way is last */
 	unsigned int idle_count;
 	struct share urgent; /* of no user; see is_urgent() */
+	struct share ends;   /* nor this: closing files that hold a lock */
 	struct share spare;  /* for users who come when there is no memory */
 	/* The two who asked last, and when: enough to know of each whether he is alone. */
 	uid_t newest;
@@ -70,6 +72,7 @@ struct fair *fair_new(void)
 	TAILQ_INIT(&fair->turns);
 	TAILQ_INIT(&fair->idle);
 	share_init(&fair->urgent);
+	share_init(&fair->ends);
 	share_init(&fair->spare);
 	return fair;
 }
@@ -100,13 +103,14 @@ void fair_free(struct fair *fair)
 			kept_clear(share);
 			free(share);
 		}
+	kept_clear(&fair->ends);
 	kept_clear(&fair->spare);
 	free(fair);
 }
 
 static bool share_is_listed(const struct fair *fair, const struct share *share)
 {
-	return share != &fair->urgent && share != &fair->spare;
+	return share != &fair->urgent && share != &fair->ends && share != &fair->spare;
 }
 
 /* The user's share, with one more under way or something kept by the caller: it is not idle. */
@@ -154,6 +158,8 @@ static bool share_may(const struct fair *fair, const struct share *share, int64_
 {
 	int64_t others = fair->newest == share->uid ? fair->other_at : fair->newest_at;
 
+	if (share == &fair->ends)
+		return share->under_way < FAIR_ENDS;
 	return share->under_way < FAIR_FEW || others == 0 || at - others > FAIR_RECENT;
 }
 
@@ -213,6 +219,20 @@ static bool share_keep(struct fair *fair, struct share *share, const struct fuse
 		TAILQ_INSERT_TAIL(&fair->turns, share, turn);
 	STAILQ_INSERT_TAIL(&share->kept[!holds_directory(header->opcode)], kept, link);
 	return true;
+}
+
+/*
+ * The kernel queues the end of every file that a dying process had open at once, and each that holds a lock waits for a commit: with all
+ * the threads at that, other requests would wait until the last of them is written.
+ */
+struct share *fair_enter_end(struct fair *fair, const struct fuse_buf *buf)
+{
+	struct share *share = &fair->ends;
+
+	if (!share_may(fair, share, 0) && share_keep(fair, share, buf))
+		return NULL;
+	share->under_way++;
+	return share;
 }
 
 struct share *fair_enter(struct fair *fair, const struct fuse_buf *buf)

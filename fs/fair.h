@@ -26,6 +26,9 @@ void fair_free(struct fair *fair);
 /* The request in `buf` is to be processed now, or it was copied and is kept (NULL). */
 struct share *fair_enter(struct fair *fair, const struct fuse_buf *buf);
 
+/* The same for a request that ends a lock: there are only a few of these under way, whoever has sent them. */
+struct share *fair_enter_end(struct fair *fair, const struct fuse_buf *buf);
+
 /* One of this share's was processed. */
 void fair_leave(struct fair *fair, struct share *share);
 

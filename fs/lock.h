@@ -46,8 +46,8 @@ int lock_flush(struct call *call, struct node *node, struct handle *handle);
 /* lock_flock.c: flock(2), and what happens to it when a descriptor of the file is closed, and the last one */
 int lock_flock(struct call *call, struct node *node, struct handle *handle, int op);
 void lock_flock_flush(struct call *call, struct handle *handle);
-/* Its RELEASE was read, and is yet to be processed. */
-void lock_flock_closed(struct handle *handle);
+/* Its RELEASE was read, and is yet to be processed: whether that ends a lock. */
+bool lock_flock_closed(struct handle *handle);
 void lock_flock_end(struct call *call, struct node *node, struct handle *handle);
 void lock_flock_free(struct flocked *flocked);
 

@@ -267,12 +267,13 @@ void lock_flock_flush(struct call *call, struct handle *handle)
 		endings_expect(call->fs->endings, &flocked->ending);
 }
 
-void lock_flock_closed(struct handle *handle)
+bool lock_flock_closed(struct handle *handle)
 {
 	struct flocked *flocked = handle->flocked;
 
 	if (flocked != NULL)
 		endings_begin(handle->fs->endings, &flocked->ending);
+	return flocked != NULL && flocked->token != 0;
 }
 
 /* The last descriptor is closed, so no other call has the handle. */

@@ -115,11 +115,12 @@ static struct share *reader_leaves(struct worker *worker, const struct fuse_buf 
 {
 	struct loop *loop = worker->loop;
 	struct share *share;
+	bool ends;
 
 	pthread_mutex_lock(&loop->mutex);
-	loop->seen(buf);
+	ends = loop->seen(buf);
 	worker_caught_up(worker);
-	share = fair_enter(loop->fair, buf);
+	share = ends ? fair_enter_end(loop->fair, buf) : fair_enter(loop->fair, buf);
 	if (share == NULL) {
 		pthread_mutex_unlock(&loop->mutex);
 		return NULL;

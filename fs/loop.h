@@ -39,8 +39,11 @@ struct errand {
 /* For a request that is kept. Once the loop is over, or without a thread to be had, the calling one does it nevertheless. */
 void loop_send(const struct turn *turn, struct errand *errand);
 
-/* Called with each request as soon as it is read, in any order and with a mutex held: it may not wait. */
-typedef void loop_seen_fn(const struct fuse_buf *buf);
+/*
+ * Called with each request as soon as it is read, in any order and with a mutex held: it may not wait. Returns whether the request
+ * ends a lock, see fair_enter_end().
+ */
+typedef bool loop_seen_fn(const struct fuse_buf *buf);
 
 /*
  * Returns when loop_seen_fn was called with every request that the kernel gave out before the calling thread's own. Another thread may

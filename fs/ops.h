@@ -28,7 +28,7 @@ void ops_entry_drop(struct call *call, const struct fuse_entry_param *entry);
 void ops_created(struct call *call, struct handle *handle, const struct found *found, int err);
 
 /* For loop_run(): a close that is among what was read is known of before anything that is read later is answered. */
-void ops_seen(const struct fuse_buf *buf);
+bool ops_seen(const struct fuse_buf *buf);
 
 /*
  * The size of a file that is open for reading, through a node of its own: that of the text which it is going to show, made now

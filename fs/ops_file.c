@@ -370,13 +370,13 @@ static void tell_opener(struct call *call, const struct handle *handle, int err)
 	why_record(call->fs, &opener, &call->why);
 }
 
-void ops_seen(const struct fuse_buf *buf)
+bool ops_seen(const struct fuse_buf *buf)
 {
 	const struct fuse_in_header *header = buf->mem;
 	const struct fuse_release_in *in = (const void *)(header + 1);
 
-	if (header->opcode == FUSE_RELEASE && buf->size >= sizeof(*header) + sizeof(*in))
-		lock_flock_closed(handle_of(&(struct fuse_file_info){ .fh = in->fh }));
+	return header->opcode == FUSE_RELEASE && buf->size >= sizeof(*header) + sizeof(*in) &&
+	       lock_flock_closed(handle_of(&(struct fuse_file_info){ .fh = in->fh }));
 }
 
 void op_release(fuse_req_t req, fuse_ino_t id, struct fuse_file_info *fi)

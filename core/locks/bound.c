@@ -16,6 +16,9 @@
 #include "watch.h"
 #include "why.h"
 
+#define LEAVE_BATCH \
+	256 /* ends of a dead process' locks and waits in one transaction: others get their turn in between */
+
 /* Whose locks and tickets are to go. */
 struct leaving {
 	const char *owner; /* NULL: any */
@@ -24,6 +27,9 @@ struct leaving {
 	bool closing;     /* refuse if one is another owner's than the caller's, who is no administrator */
 	bool by_start;    /* only those bound to the process that started then */
 	uint64_t start;
+	size_t most;  /* that are ended in one transaction; 0: all */
+	size_t ended; /* in this one */
+	bool more;    /* there may be more */
 	size_t released;
 	int damage; /* of a lock or ticket that was left alone; 0: none */
 };
@@ -37,6 +43,14 @@ static bool in_repo(struct slice lock, const char *repo)
 		return true;
 	name_from_key(&name, lock);
 	return atlock_name_split(&name, &parts) == 0 && strcmp(parts.repo, repo) == 0;
+}
+
+/* Whether that was enough for this transaction. */
+static bool leaving_count(struct leaving *leaving)
+{
+	leaving->ended++;
+	leaving->more = leaving->ended == leaving->most;
+	return leaving->more;
 }
 
 static bool may_leave(const struct op *op, const struct leaving *leaving, struct slice owner)
@@ -76,6 +90,8 @@ static int leave_locks(struct op *op, struct leaving *leaving, struct slice owne
 		if (rc < 0)
 			return rc;
 		leaving->released++;
+		if (leaving_count(leaving))
+			break;
 	}
 	return rc < 0 ? rc : 0;
 }
@@ -119,6 +135,8 @@ static int leave_queues(struct op *op, struct leaving *leaving, struct slice own
 						      : leave_queue(op, lock, &ticket);
 		if (rc < 0)
 			return rc;
+		if (leaving_count(leaving))
+			break;
 	}
 	return rc < 0 ? rc : 0;
 }
@@ -133,7 +151,9 @@ static int leave_all(struct op *op, struct leaving *leaving)
 
 	leaving->released = 0;
 	leaving->damage = 0;
-	for (i = 0; i < 2; i++) {
+	leaving->ended = 0;
+	leaving->more = false;
+	for (i = 0; i < 2 && !leaving->more; i++) {
 		struct record_key from = record_key_of(tables[i], (struct slice){ NULL, 0 });
 		struct slice owner = slice_of(leaving->owner != NULL ? leaving->owner : "");
 
@@ -142,7 +162,9 @@ static int leave_all(struct op *op, struct leaving *leaving)
 			rc = tables[i] == TABLE_WAITS ? leave_queues(op, leaving, owner, who)
 						      : leave_locks(op, leaving, owner, who);
 			if (rc == 0)
-				rc = leaving->owner != NULL ? 1 : holder_index_owner_next(op, tables[i], &from, &owner);
+				rc = leaving->owner != NULL || leaving->more
+					     ? 1
+					     : holder_index_owner_next(op, tables[i], &from, &owner);
 		}
 		if (rc < 0)
 			return rc;
@@ -185,13 +207,15 @@ int bound_watch(struct atlock *al, const struct atlock_caller *caller, struct at
 
 int bound_release(struct atlock *al, pid_t pid, uint64_t start)
 {
-	struct leaving leaving = { .by_start = true, .start = start };
+	struct leaving leaving = { .by_start = true, .start = start, .most = LEAVE_BATCH };
 	char who[32];
 	int rc;
 
 	(void)snprintf(who, sizeof(who), "pid:%jd", (intmax_t)pid);
 	leaving.who = who;
-	rc = leave(al, NULL, &leaving, NULL);
+	do
+		rc = leave(al, NULL, &leaving, NULL);
+	while (rc == 0 && leaving.more);
 	/* One damaged record keeps nothing else held; but it is not ended either. */
 	return rc == 0 ? leaving.damage : rc;
 }

@@ -63,6 +63,39 @@ static void users_of_one_remainder_have_a_share_each(void **state)
 	fair_free(fair);
 }
 
+/* A process with many flocks was killed: a few of their ends are under way, and another user's request waits for none. */
+static void ends_of_locks_are_few_at_a_time(void **state)
+{
+	struct fuse_in_header header = { .len = sizeof(header), .opcode = FUSE_RELEASE };
+	struct fuse_buf end = { .size = sizeof(header), .mem = &header };
+	struct fair *fair = fair_new();
+	struct share *ends = fair_enter_end(fair, &end);
+	struct share *other;
+	struct fuse_buf buf;
+	size_t under_way = 1;
+	size_t kept = 0;
+
+	(void)state;
+	assert_non_null(ends);
+	while (under_way + kept < 1000)
+		*(fair_enter_end(fair, &end) == ends ? &under_way : &kept) += 1;
+	assert_in_range(under_way, 2, 16);
+	assert_null(fair_next(fair, &buf));
+	other = enter(fair, 1001, FUSE_CREATE);
+	assert_non_null(other);
+	fair_leave(fair, other);
+	/* Each that is done makes room for one. */
+	for (; kept > 0; kept--) {
+		fair_leave(fair, ends);
+		assert_ptr_equal(fair_next(fair, &buf), ends);
+		free(buf.mem);
+		assert_null(fair_next(fair, &buf));
+	}
+	for (; under_way > 0; under_way--)
+		fair_leave(fair, ends);
+	fair_free(fair);
+}
+
 /* Others wait for the directory that the kernel has locked for it. */
 static void what_holds_a_directory_is_served_before_the_rest(void **state)
 {
@@ -124,6 +157,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(user_alone_has_all),
 		cmocka_unit_test(users_of_one_remainder_have_a_share_each),
+		cmocka_unit_test(ends_of_locks_are_few_at_a_time),
 		cmocka_unit_test(what_holds_a_directory_is_served_before_the_rest),
 		cmocka_unit_test(closes_are_in_nobodys_way),
 		cmocka_unit_test(many_users_come_and_go),
