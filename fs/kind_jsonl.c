@@ -193,6 +193,77 @@ static int cursor_count(struct call *call, size_t *size)
 	return err;
 }
 
+/* --- Its size, by name --- */
+
+#define SIZES 64
+#define SIZE_SHARE 10 /* of the time, one in so many parts may be spent on counting for one user */
+#define SIZE_CHEAP (ATLOCK_SECOND / 1000)
+
+/* What was counted last for a user. */
+struct size {
+	uid_t uid;
+	gid_t gid;
+	int64_t at; /* monotonic; 0: nothing */
+	int64_t took;
+	int64_t changed; /* fs->changed before that */
+	size_t size;
+};
+
+/* By uid; of two that share a place the later is known, and the other is counted for anew. */
+static struct {
+	pthread_mutex_t mutex;
+	struct size of[SIZES];
+} sizes = { .mutex = PTHREAD_MUTEX_INITIALIZER };
+
+static int64_t steady_now(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	return (int64_t)time.tv_sec * ATLOCK_SECOND + time.tv_nsec;
+}
+
+/*
+ * Whether what was counted is still good. What is counted quickly is counted each time. Else it holds while nothing has changed, and
+ * until the user may have it counted again; never for longer than a second, since groups and policy are not compared.
+ */
+static bool size_holds(const struct size *size, const struct call *call, int64_t now)
+{
+	int64_t age = now - size->at;
+
+	if (size->at == 0 || size->took < SIZE_CHEAP || size->uid != call->ctx->uid || size->gid != call->ctx->gid ||
+	    age >= ATLOCK_SECOND)
+		return false;
+	return size->changed == atomic_load(&call->fs->changed) || age < SIZE_SHARE * size->took;
+}
+
+/* For stat(2) by name, after which nothing is read by that size: an open file is asked for its own. */
+static int size_by_name(struct call *call, size_t *out)
+{
+	struct size *kept = &sizes.of[call->ctx->uid % SIZES];
+	struct size size = { .uid = call->ctx->uid, .gid = call->ctx->gid, .changed = atomic_load(&call->fs->changed) };
+	int64_t begun = steady_now();
+	bool holds;
+	int err;
+
+	pthread_mutex_lock(&sizes.mutex);
+	holds = size_holds(kept, call, begun);
+	*out = kept->size;
+	pthread_mutex_unlock(&sizes.mutex);
+	if (holds)
+		return 0;
+	err = cursor_count(call, out);
+	if (err < 0)
+		return err;
+	size.size = *out;
+	size.at = steady_now();
+	size.took = size.at - begun;
+	pthread_mutex_lock(&sizes.mutex);
+	*kept = size;
+	pthread_mutex_unlock(&sizes.mutex);
+	return 0;
+}
+
 /* --- An open file --- */
 
 static void reading_drop(struct content *content)
@@ -392,7 +463,7 @@ static int jsonl_stat(struct call *call, struct node *node, struct stat *st, str
 	int err;
 
 	if (content == NULL) {
-		err = cursor_count(call, &size);
+		err = size_by_name(call, &size);
 		attr_telling(call->fs, 0444, size, st);
 	} else {
 		caller_act_as_opener(&as_opener, reader, &opener);

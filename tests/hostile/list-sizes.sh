@@ -1,0 +1,33 @@
+#!/bin/bash
+# Asking for the size of locks.jsonl again and again by its name does not have the whole list counted each time, even if it changes all
+# the time; and what is told is right soon after the last change.
+. "$(dirname "$0")/../mount/lib.sh"
+mount_fs -o sync=off
+
+seq "${ROUNDS:-4000}" | sed "s|.*|$MNT/repos/acme/infra/-/d/-/workspace-&@many|" | xargs touch
+# The daemon's processor time so far, in hundredths of a second.
+used() { awk '{ print $14 + $15 }' "/proc/$DAEMON/stat"; }
+cat >"$T/ask" <<'PY'
+import os, sys
+mnt, how, times = sys.argv[1], sys.argv[2], int(sys.argv[3])
+for i in range(times):
+    os.close(os.open(f'{mnt}/global/changes@x', os.O_WRONLY | os.O_CREAT))
+    if how == 'name':
+        os.stat(f'{mnt}/locks.jsonl')
+    else:
+        fd = os.open(f'{mnt}/locks.jsonl', os.O_RDONLY)
+        os.fstat(fd)
+        os.close(fd)
+    os.unlink(f'{mnt}/global/changes@x')
+PY
+before=$(used)
+python3 "$T/ask" "$MNT" open 30
+counted=$(($(used) - before))
+before=$(used)
+python3 "$T/ask" "$MNT" name 300
+asked=$(($(used) - before))
+echo "30 counts: $counted, 300 times by name: $asked"
+[ "$asked" -lt $((5 * counted)) ] || fail "300 sizes took $asked, 30 counts $counted"
+wait_until '[ "$(stat -c %s "$MNT/locks.jsonl")" = "$(wc -c <"$MNT/locks.jsonl")" ]'
+expect_ok touch "$MNT/global/one-more@x"
+wait_until '[ "$(stat -c %s "$MNT/locks.jsonl")" = "$(cat "$MNT/locks.jsonl" | wc -c)" ]'
