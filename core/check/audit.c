@@ -297,6 +297,16 @@ static bool line_is_hidden(const char *text, size_t len)
 	return at + strspn(at, " ") == tail;
 }
 
+/* What is archived of a day that goes on reads as such a line; older versions had empty ones. */
+static bool line_is_gap(const char *text, size_t len)
+{
+	size_t blanks = 0;
+
+	while (blanks < len && text[blanks] == ' ')
+		blanks++;
+	return blanks == len || strncmp(text, EVENT_LINE_GONE, strlen(EVENT_LINE_GONE)) == 0;
+}
+
 int atlock_audit_line(struct atlock_audit *audit, const char *text, size_t len, bool whole)
 {
 	struct line line = { .seq = 0 };
@@ -307,8 +317,8 @@ int atlock_audit_line(struct atlock_audit *audit, const char *text, size_t len, 
 	if (audit == NULL || text == NULL)
 		return -EINVAL;
 	audit->line++;
-	/* What is archived becomes blank lines while its day goes on: the gap shows, if it is not in front of all others. */
-	if (len == 0 && whole)
+	/* The gap shows in the numbers, if it is not in front of all others. */
+	if (whole && line_is_gap(text, len))
 		return 0;
 	if (whole && strncmp(text, ARCHIVE, strlen(ARCHIVE)) == 0)
 		return archive_line(audit, text);

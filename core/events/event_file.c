@@ -24,13 +24,31 @@ static void read_bytes(struct day_read *read, const char *text, size_t len)
 {
 	size_t n = len < read->left ? len : read->left;
 
-	if (text != NULL)
-		memcpy(read->out, text, n);
-	else
-		memset(read->out, '\n', n);
+	memcpy(read->out, text, n);
 	read->out += n;
 	read->left -= n;
 	read->at += n;
+}
+
+/* The byte at an offset of a gap: one line that says what it is, if it is long enough for that, and spaces. */
+static char gap_byte(uint64_t at, uint64_t len)
+{
+	static const char notice[] = EVENT_LINE_GONE "\"these events were archived, or were older than "
+						     "events_keep: see events/anchor\"}";
+	const size_t said = sizeof(notice) - 1;
+
+	if (at == len - 1)
+		return '\n';
+	if (len > said && at < said)
+		return notice[at];
+	return ' ';
+}
+
+/* What is not there any more, from `begin` to `end`, keeps its place, so that the offsets of all others stay. */
+static void read_gap(struct day_read *read, uint64_t begin, uint64_t end)
+{
+	for (; read->left > 0 && read->at < end; read->at++, read->left--)
+		*read->out++ = gap_byte(read->at - begin, end - begin);
 }
 
 /* The event whose line has the byte at hand, or the first there is if that byte is before it. */
@@ -71,17 +89,16 @@ static int read_segment(struct op *op, struct day_read *read, const struct segme
 	uint64_t seq = segment->first;
 	int rc;
 
-	/* What made room for others is not there any more: its lines are blank, so that the offsets of others stay. */
 	rc = event_first(op, seq, &seq);
 	if (rc < 0)
 		return rc;
 	if (rc == 1 || seq > segment->last) {
-		read_bytes(read, NULL, segment->end - read->at);
+		read_gap(read, segment->offset, segment->end);
 		return 0;
 	}
 	rc = read_find(op, read, seq, segment->last);
 	if (rc == 0 && read->event.record.offset > read->at)
-		read_bytes(read, NULL, read->event.record.offset - read->at);
+		read_gap(read, segment->offset, read->event.record.offset);
 	while (rc == 0 && read->left > 0) {
 		const struct event *event = &read->event;
 		uint64_t skip = read->at - event->record.offset;

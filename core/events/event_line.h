@@ -36,6 +36,9 @@ size_t event_line_end(char out[EVENT_LINE_MAX], size_t len, const unsigned char 
 #define EVENT_LINE_HIDDEN ",\"type\":\"hidden\""
 void event_line_hide(char *line, size_t len, uint64_t seq);
 
+/* How a line begins that stands for events which are gone; spaces behind it make it as long as they were. */
+#define EVENT_LINE_GONE "{\"gone\":"
+
 /* A hash as it reads; and a number with the hash of that event, "NUMBER:HASH": -EINVAL. */
 void event_hash_print(const unsigned char hash[EVENT_HASH], char out[2 * EVENT_HASH + 1]);
 int event_anchor_parse(const char *text, uint64_t *seq, unsigned char hash[EVENT_HASH], struct atlock_why *why);

@@ -75,7 +75,7 @@ static void day_next(struct day *day)
 
 	day->seq = 0;
 	while (day->file != NULL && (len = getline(&day->line, &day->size, day->file)) > 0) {
-		if (day->line[0] != '{' || day->line[len - 1] != '\n')
+		if (strncmp(day->line, "{\"seq\":", strlen("{\"seq\":")) != 0 || day->line[len - 1] != '\n')
 			continue;
 		day->line[--len] = '\0';
 		day->len = (size_t)len;

@@ -145,8 +145,8 @@ static int line_show(void *arg, char *text, size_t len, bool whole)
 	json_t *event;
 
 	(void)whole;
-	/* The end of an archive is none. */
-	if (len == 0 || strncmp(text, "{\"archived\":", 12) == 0)
+	/* The end of an archive is none, nor is what stands for events that are gone. */
+	if (strspn(text, " ") == len || strncmp(text, "{\"archived\":", 12) == 0 || strncmp(text, "{\"gone\":", 8) == 0)
 		return EXIT_DONE;
 	event = json_loadb(text, len, 0, NULL);
 	if (!json_is_object(event)) {
