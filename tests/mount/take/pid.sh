@@ -131,20 +131,36 @@ process_of_another() {
 	expect_ok rm "$lock@pid:$$"
 }
 
-# A process that cannot be watched gets no lock that would live as long as it: none is left behind when all are gone.
-cannot_be_watched() {
+# So many processes with a lock each, of a daemon that cannot watch all of them. Their numbers are in $pids.
+crowd() {
+	local i
 	ulimit -n 64
 	mount_fs
-
 	pids=()
 	for i in $(seq 60); do
 		bash -c 'touch "$1@pid:$$" 2>/dev/null && exec sleep 60' sh "$MNT/custom/l$i" &
 		pids+=($!)
 	done
 	wait_until '[ "$(ls "$MNT/custom" | wc -l)" -ge 10 ]'
+}
+
+crowd_leave() {
 	kill "${pids[@]}" 2>/dev/null || true
 	wait "${pids[@]}" 2>/dev/null || true
+}
+
+# A process that cannot be watched gets no lock that would live as long as it: none is left behind when all are gone.
+cannot_be_watched() {
+	crowd
+	crowd_leave
 	wait_until '[ "$(ls "$MNT/custom" | wc -l)" -eq 0 ]' 20
 }
 
-behaviours holder_dies kept_over_a_restart process_of_another cannot_be_watched
+# A daemon that has no descriptor left ends as it should.
+unmounted_without_descriptors() {
+	crowd
+	unmount_fs
+	crowd_leave
+}
+
+behaviours holder_dies kept_over_a_restart process_of_another cannot_be_watched unmounted_without_descriptors
