@@ -80,15 +80,14 @@ is_mounted() {
 }
 
 daemon_alive() {
-	[ -n "$DAEMON" ] && kill -0 "$DAEMON" 2>/dev/null && [ "$(ps -o stat= -p "$DAEMON")" != Z ]
+	[ -n "$DAEMON" ] && ! is_gone "$DAEMON"
 }
 
-# A process that nobody waits for may stay as a zombie: that is gone, too.
+# A process that is not waited for may stay as a zombie: that is gone, too.
 is_gone() {
-	case $(ps -o stat= -p "$1") in
-	'' | Z*) ;;
-	*) return 1 ;;
-	esac
+	local stat
+	{ read -r stat <"/proc/$1/stat"; } 2>/dev/null || return 0
+	[[ ${stat##*) } = [ZX]* ]]
 }
 
 # Mounts $STORE on $MNT with these options of atlockfs, and returns when it answers. $DAEMON is the daemon's pid. It runs in the
@@ -107,7 +106,7 @@ mount_fs() {
 daemon_wait() {
 	local status=0 pid=$DAEMON
 	DAEMON=
-	wait_until "! [ -e /proc/$pid ] || [ \"\$(ps -o stat= -p $pid)\" = Z ]" 30 || fail "the daemon did not end"
+	wait_until "is_gone $pid" 30 || fail "the daemon did not end"
 	wait "$pid" || status=$?
 	[ "$status" -eq 0 ] || fail "the daemon ended with status $status"
 }
@@ -212,11 +211,12 @@ session_start() {
 session() {
 	local name=$1 file=${SESSION_FILE[$1]} status
 	shift
-	truncate -s 0 "$file.out" "$file.err"
+	: >"$file.out"
+	: >"$file.err"
 	printf '%s </dev/null; echo $? >&9\n' "$(printf '%q ' "$@")" >&"${SESSION_IN[$name]}"
 	read -r -u "${SESSION_STATUS[$name]}" status || fail "no answer (read ended with status $?) from: $*"
-	cat "$file.out"
-	cat "$file.err" >&2
+	[ ! -s "$file.out" ] || cat "$file.out"
+	[ ! -s "$file.err" ] || cat "$file.err" >&2
 	return "$status"
 }
 

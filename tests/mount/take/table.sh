@@ -37,18 +37,19 @@ outcome() {
 	fi
 }
 
+# Sets $RELATION.
 relation() {
 	local holder=$1 actor=$2
 	if [ -z "$holder" ]; then
-		echo free
+		RELATION=free
 	elif [ "$holder" = "$actor" ]; then
-		echo mine
+		RELATION=mine
 	elif [ "${actor#*:}" = root ]; then
-		echo root
+		RELATION=root
 	elif [ "${holder#*:}" = "${actor#*:}" ]; then
-		echo session
+		RELATION=session
 	else
-		echo user
+		RELATION=user
 	fi
 }
 
@@ -79,17 +80,15 @@ expect_after() {
 }
 
 run_cell() {
-	local lock=$1 holder=$2 actor=$3 relation before
-	relation=$(relation "$holder" "$actor")
-	free_lock "$lock"
+	local lock=$1 holder=$2 actor=$3 before
+	relation "$holder" "$actor"
+	[ ! -e "$lock" ] || free_lock "$lock"
 	[ -z "$holder" ] || actor "$holder" touch "$lock"
 	before=$(record "$lock")
 	CELL="$lock: held by ${holder:-nobody}, $actor asks"
-	expect_equal "$(call "$lock" "$actor")" "${want[$relation]}" "$CELL"
-	expect_after "${after[$relation]}" "$lock" "$actor" "$holder" "$before"
-	if [ "$(type -t check)" = function ]; then
-		check "$lock" "$actor" "$relation" "$before"
-	fi
+	expect_equal "$(call "$lock" "$actor")" "${want[$RELATION]}" "$CELL"
+	expect_after "${after[$RELATION]}" "$lock" "$actor" "$holder" "$before"
+	! declare -F check >/dev/null || check "$lock" "$actor" "$RELATION" "$before"
 }
 
 # One holder in one tree: for a second spelling of the same call.
