@@ -35,68 +35,70 @@ static void hold_both(struct stage *s)
 	assert_int_equal(stage_acquire(s, B, "bob@flock:2", 0), 0);
 }
 
+/* alice has A and waits for B, then bob, who has B, for A. */
+struct circle {
+	struct told *alice;
+	struct told *bob;
+};
+
+static struct circle circle_close(struct stage *s, const char *policy, enum atlock_priority alice)
+{
+	struct circle circle;
+
+	if (policy != NULL)
+		stage_configure(s, "deadlock_policy", policy);
+	hold_both(s);
+	circle.alice = wait_behind(s, B, "alice@flock:3", "alice@flock:1", alice);
+	assert_int_equal(circle.alice->times, 0);
+	circle.bob = wait_behind(s, A, "bob@flock:4", "bob@flock:2", ATLOCK_NORMAL);
+	return circle;
+}
+
+static void deadlocked(const struct told *told)
+{
+	assert_int_equal(told->times, 1);
+	assert_int_equal(told->err, -EDEADLK);
+}
+
 static void newest_wait_of_the_circle_ends(void **state)
 {
 	struct stage *s = *state;
-	struct told *first;
-	struct told *second;
+	struct circle circle = circle_close(s, NULL, ATLOCK_NORMAL);
 
-	hold_both(s);
-	first = wait_behind(s, B, "alice@flock:3", "alice@flock:1", ATLOCK_NORMAL);
-	assert_int_equal(first->times, 0);
-	second = wait_behind(s, A, "bob@flock:4", "bob@flock:2", ATLOCK_NORMAL);
-	assert_int_equal(second->times, 1);
-	assert_int_equal(second->err, -EDEADLK);
-	assert_string_equal(second->text,
+	deadlocked(circle.bob);
+	assert_string_equal(circle.bob->text,
 			    "a deadlock: bob@flock:2 waits for global/a, held by alice@flock:1; alice@flock:1 waits "
 			    "for global/b, held by bob@flock:2: release what you hold, then try again");
-	assert_int_equal(first->times, 0);
+	assert_int_equal(circle.alice->times, 0);
 	assert_string_equal(stage_queue(s, A), "");
 	assert_int_equal(stage_release(s, B, "bob@flock:2"), 0);
-	assert_int_equal(first->times, 1);
-	assert_int_equal(first->err, 0);
+	assert_int_equal(circle.alice->times, 1);
+	assert_int_equal(circle.alice->err, 0);
 }
 
 static void oldest_wait_ends_by_fifo(void **state)
 {
-	struct stage *s = *state;
-	struct told *first;
-	struct told *second;
+	struct circle circle = circle_close(*state, "fifo", ATLOCK_NORMAL);
 
-	stage_configure(s, "deadlock_policy", "fifo");
-	hold_both(s);
-	first = wait_behind(s, B, "alice@flock:3", "alice@flock:1", ATLOCK_NORMAL);
-	second = wait_behind(s, A, "bob@flock:4", "bob@flock:2", ATLOCK_NORMAL);
-	assert_int_equal(first->err, -EDEADLK);
-	assert_int_equal(first->times, 1);
-	assert_non_null(strstr(first->text, "alice@flock:1 waits for global/b"));
-	assert_int_equal(second->times, 0);
+	deadlocked(circle.alice);
+	assert_non_null(strstr(circle.alice->text, "alice@flock:1 waits for global/b"));
+	assert_int_equal(circle.bob->times, 0);
 }
 
 static void least_wait_ends_by_lowest_priority(void **state)
 {
-	struct stage *s = *state;
-	struct told *first;
-	struct told *second;
+	struct circle circle = circle_close(*state, "lowest_priority", ATLOCK_LOW);
 
-	stage_configure(s, "deadlock_policy", "lowest_priority");
-	hold_both(s);
-	first = wait_behind(s, B, "alice@flock:3", "alice@flock:1", ATLOCK_LOW);
-	second = wait_behind(s, A, "bob@flock:4", "bob@flock:2", ATLOCK_NORMAL);
-	assert_int_equal(first->err, -EDEADLK);
-	assert_int_equal(first->times, 1);
-	assert_int_equal(second->times, 0);
+	deadlocked(circle.alice);
+	assert_int_equal(circle.bob->times, 0);
 }
 
 static void waiting_for_what_oneself_has_ends_at_once(void **state)
 {
 	struct stage *s = *state;
-	struct told *told;
 
 	hold_both(s);
-	told = wait_behind(s, A, "alice@x", "alice@flock:1", ATLOCK_NORMAL);
-	assert_int_equal(told->err, -EDEADLK);
-	assert_int_equal(told->times, 1);
+	deadlocked(wait_behind(s, A, "alice@x", "alice@flock:1", ATLOCK_NORMAL));
 	assert_string_equal(stage_queue(s, A), "");
 }
 
@@ -134,17 +136,12 @@ static void call_that_ended_closes_no_circle(void **state)
 static void periodic_pass_follows_them(void **state)
 {
 	struct stage *s = *state;
-	struct told *first;
-	struct told *second;
+	struct circle circle = circle_close(s, "off", ATLOCK_NORMAL);
 
-	stage_configure(s, "deadlock_policy", "off");
-	hold_both(s);
-	first = wait_behind(s, B, "alice@flock:3", "alice@flock:1", ATLOCK_NORMAL);
-	second = wait_behind(s, A, "bob@flock:4", "bob@flock:2", ATLOCK_NORMAL);
-	assert_int_equal(first->times + second->times, 0);
+	assert_int_equal(circle.alice->times + circle.bob->times, 0);
 	stage_configure(s, "deadlock_policy", "lifo");
 	assert_int_equal(atlock_run_deadlock(s->al), 1);
-	assert_int_equal(second->err, -EDEADLK);
+	assert_int_equal(circle.bob->err, -EDEADLK);
 	assert_int_equal(atlock_run_deadlock(s->al), 0);
 }
 

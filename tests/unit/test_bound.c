@@ -39,6 +39,16 @@ static int acquire_as(struct stage *s, const struct atlock_caller *caller)
 	return atlock_acquire(s->al, &req, &s->grant, &s->why);
 }
 
+/* bob has the lock, and a process waits for it. */
+static void wait_as(struct stage *s, const struct atlock_caller *waiter, struct told *told)
+{
+	struct atlock_request *req = stage_ask(s, LOCK, "bob@1");
+
+	assert_int_equal(stage_acquire(s, LOCK, "bob@1", 600), 0);
+	req->caller = waiter;
+	assert_int_equal(atlock_wait(s->al, req, told_done, told, NULL, NULL, &s->why), 1);
+}
+
 static void death_of_the_holder_grants_the_next(void **state)
 {
 	struct stage *s = *state;
@@ -64,11 +74,8 @@ static void death_of_a_waiter_ends_its_wait(void **state)
 	struct told *told = stage_told(s);
 	struct child child = child_start(NULL, NULL);
 	struct atlock_caller waiter = bound_to(child.pid);
-	struct atlock_request *req = stage_ask(s, LOCK, "bob@1");
 
-	assert_int_equal(stage_acquire(s, LOCK, "bob@1", 600), 0);
-	req->caller = &waiter;
-	assert_int_equal(atlock_wait(s->al, req, told_done, told, NULL, NULL, &s->why), 1);
+	wait_as(s, &waiter, told);
 	child_kill(&child);
 	assert_int_equal(told_await(told), -ECANCELED);
 	assert_string_equal(stage_queue(s, LOCK), "");
@@ -82,12 +89,9 @@ static void grant_that_a_process_does_not_take_is_released(void **state)
 	struct told *told = stage_told(s);
 	struct child child = child_start(NULL, NULL);
 	struct atlock_caller waiter = bound_to(child.pid);
-	struct atlock_request *req = stage_ask(s, LOCK, "bob@1");
 
-	assert_int_equal(stage_acquire(s, LOCK, "bob@1", 600), 0);
-	req->caller = &waiter;
 	told->absent = true;
-	assert_int_equal(atlock_wait(s->al, req, told_done, told, NULL, NULL, &s->why), 1);
+	wait_as(s, &waiter, told);
 	assert_int_equal(stage_release(s, LOCK, "bob@1"), 0);
 	assert_int_equal(told_await(told), 0);
 	assert_string_equal(stage_holder(s, LOCK), "free");
@@ -103,11 +107,8 @@ static void death_after_a_grant_from_the_queue_is_noticed(void **state)
 	struct told *next = stage_told(s);
 	struct child child = child_start(NULL, NULL);
 	struct atlock_caller waiter = bound_to(child.pid);
-	struct atlock_request *req = stage_ask(s, LOCK, "bob@1");
 
-	assert_int_equal(stage_acquire(s, LOCK, "bob@1", 600), 0);
-	req->caller = &waiter;
-	assert_int_equal(atlock_wait(s->al, req, told_done, granted, NULL, NULL, &s->why), 1);
+	wait_as(s, &waiter, granted);
 	assert_int_equal(stage_wait(s, LOCK, "carol@1", ATLOCK_NORMAL, next, NULL), 1);
 	assert_int_equal(stage_release(s, LOCK, "bob@1"), 0);
 	assert_int_equal(told_await(granted), 0);

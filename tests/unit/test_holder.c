@@ -15,6 +15,7 @@
 
 #include "child.h"
 #include "holder.h"
+#include "other_thread.h"
 #include "process.h"
 #include "session.h"
 #include "users.h"
@@ -341,39 +342,19 @@ static void ancestor_of_another_user_is_for_root_only(void **state)
 	child_wait(&child);
 }
 
-struct thread {
-	pthread_barrier_t barrier;
-	pid_t tid;
-};
-
-static void *thread_main(void *arg)
-{
-	struct thread *thread = arg;
-
-	thread->tid = gettid();
-	pthread_barrier_wait(&thread->barrier);
-	pthread_barrier_wait(&thread->barrier);
-	return NULL;
-}
-
 static void thread_binds_to_its_process(void **state)
 {
-	struct thread thread;
+	struct other_thread thread;
 	struct process self;
-	pthread_t id;
 
 	(void)state;
-	pthread_barrier_init(&thread.barrier, NULL, 2);
-	assert_int_equal(pthread_create(&id, NULL, thread_main, &thread), 0);
-	pthread_barrier_wait(&thread.barrier);
+	other_thread_start(&thread);
 	assert_int_equal(process_read(getpid(), &self), 0);
 	assert_int_equal(identify_pid(thread.tid, getuid(), getpid()), 0);
 	assert_int_equal(caller.pid, getpid());
 	assert_true(caller.bound_start == self.start);
 	assert_int_equal(identify_pid(thread.tid, getuid(), thread.tid), -EPERM);
-	pthread_barrier_wait(&thread.barrier);
-	pthread_join(id, NULL);
-	pthread_barrier_destroy(&thread.barrier);
+	other_thread_end(&thread);
 }
 
 static void enter_namespace(int tell, void *arg)

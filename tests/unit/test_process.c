@@ -17,6 +17,7 @@
 #include <cmocka.h>
 
 #include "child.h"
+#include "other_thread.h"
 #include "process.h"
 
 #define FIELDS_5_TO_21 "5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21"
@@ -107,33 +108,15 @@ static void no_process_is_no_process(void **state)
 	assert_int_equal(process_read(-1, &out), -ENXIO);
 }
 
-struct thread {
-	pthread_barrier_t barrier;
-	pid_t tid;
-};
-
-static void *thread_main(void *arg)
-{
-	struct thread *thread = arg;
-
-	thread->tid = gettid();
-	pthread_barrier_wait(&thread->barrier);
-	pthread_barrier_wait(&thread->barrier);
-	return NULL;
-}
-
 static void thread_leads_to_its_process(void **state)
 {
-	struct thread thread;
+	struct other_thread thread;
 	struct process self;
 	struct process out;
-	pthread_t id;
 	pid_t session;
 
 	(void)state;
-	pthread_barrier_init(&thread.barrier, NULL, 2);
-	assert_int_equal(pthread_create(&id, NULL, thread_main, &thread), 0);
-	pthread_barrier_wait(&thread.barrier);
+	other_thread_start(&thread);
 
 	assert_int_not_equal(thread.tid, getpid());
 	assert_int_equal(process_read(getpid(), &self), 0);
@@ -144,9 +127,7 @@ static void thread_leads_to_its_process(void **state)
 	assert_int_equal(session, getsid(0));
 	assert_int_equal(process_pidfd(thread.tid, self.start), -ESRCH);
 
-	pthread_barrier_wait(&thread.barrier);
-	pthread_join(id, NULL);
-	pthread_barrier_destroy(&thread.barrier);
+	other_thread_end(&thread);
 }
 
 static void begin_session(int tell, void *arg)

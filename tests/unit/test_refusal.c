@@ -53,15 +53,28 @@ static unsigned long counted(struct stage *s, const char *code)
 	return count;
 }
 
+/* alice has the lock, and nothing of that is asked for any more. */
+static void held_by_alice(struct stage *s)
+{
+	assert_int_equal(stage_acquire(s, LOCK, "alice@1", 60), 0);
+	(void)stage_events(s);
+}
+
+/* Asks for it so many times. */
+static void refused_to(struct stage *s, const char *as, int times)
+{
+	for (int i = 0; i < times; i++)
+		assert_int_equal(stage_acquire(s, LOCK, as, 60), -EACCES);
+}
+
 static void refusals_are_written_later_and_together(void **state)
 {
 	struct stage *s = *state;
 	uint64_t commits;
 
-	assert_int_equal(stage_acquire(s, LOCK, "alice@1", 60), 0);
-	(void)stage_events(s);
+	held_by_alice(s);
 	commits = stage_commits(s);
-	assert_int_equal(stage_acquire(s, LOCK, "bob@2", 60), -EACCES);
+	refused_to(s, "bob@2", 1);
 	assert_int_equal(stage_release(s, LOCK, "bob@2"), -EACCES);
 	assert_int_equal(stage_renew(s, "global/b", "bob@2", 60), -ENOENT);
 	struct atlock_caller carol = stage_caller("carol@3");
@@ -85,15 +98,13 @@ static void more_than_so_many_a_second_are_only_counted(void **state)
 	struct stage *s = *state;
 
 	stage_configure(s, "events_refused", "2");
-	assert_int_equal(stage_acquire(s, LOCK, "alice@1", 60), 0);
-	(void)stage_events(s);
-	for (int i = 0; i < 500; i++)
-		assert_int_equal(stage_acquire(s, LOCK, "bob@2", 60), -EACCES);
+	held_by_alice(s);
+	refused_to(s, "bob@2", 500);
 	assert_int_equal(atlock_run_refused(s->al), 2);
-	assert_int_equal(stage_acquire(s, LOCK, "bob@2", 60), -EACCES);
+	refused_to(s, "bob@2", 1);
 	assert_int_equal(atlock_run_refused(s->al), 0);
 	stage_advance(s, 1);
-	assert_int_equal(stage_acquire(s, LOCK, "bob@2", 60), -EACCES);
+	refused_to(s, "bob@2", 1);
 	assert_int_equal(atlock_run_refused(s->al), 1);
 	log_is(s, "refused(LOCK_EXISTS) global/a bob@2 by bob: acquire, 0 skipped\n"
 		  "refused(LOCK_EXISTS) global/a bob@2 by bob: acquire, 0 skipped\n"
@@ -101,7 +112,7 @@ static void more_than_so_many_a_second_are_only_counted(void **state)
 	assert_int_equal(counted(s, "LOCK_EXISTS"), 502);
 	stage_configure(s, "events_refused", "0");
 	stage_advance(s, 1);
-	assert_int_equal(stage_acquire(s, LOCK, "bob@2", 60), -EACCES);
+	refused_to(s, "bob@2", 1);
 	assert_int_equal(atlock_run_refused(s->al), 0);
 	assert_int_equal(counted(s, "LOCK_EXISTS"), 503);
 }
@@ -111,15 +122,13 @@ static void flood_of_one_user_hides_nothing_of_another(void **state)
 	struct stage *s = *state;
 
 	stage_configure(s, "events_refused", "2");
-	assert_int_equal(stage_acquire(s, LOCK, "alice@1", 60), 0);
-	(void)stage_events(s);
-	for (int i = 0; i < 500; i++)
-		assert_int_equal(stage_acquire(s, LOCK, "bob@2", 60), -EACCES);
-	assert_int_equal(stage_acquire(s, LOCK, "carol@3", 60), -EACCES);
+	held_by_alice(s);
+	refused_to(s, "bob@2", 500);
+	refused_to(s, "carol@3", 1);
 	assert_int_equal(atlock_run_refused(s->al), 3);
 	stage_advance(s, 1);
-	assert_int_equal(stage_acquire(s, LOCK, "carol@3", 60), -EACCES);
-	assert_int_equal(stage_acquire(s, LOCK, "bob@2", 60), -EACCES);
+	refused_to(s, "carol@3", 1);
+	refused_to(s, "bob@2", 1);
 	assert_int_equal(atlock_run_refused(s->al), 2);
 	log_is(s, "refused(LOCK_EXISTS) global/a bob@2 by bob: acquire, 0 skipped\n"
 		  "refused(LOCK_EXISTS) global/a bob@2 by bob: acquire, 0 skipped\n"
@@ -157,13 +166,11 @@ static void refusals_that_could_not_be_written_are_counted(void **state)
 {
 	struct stage *s = *state;
 
-	assert_int_equal(stage_acquire(s, LOCK, "alice@1", 60), 0);
-	(void)stage_events(s);
-	assert_int_equal(stage_acquire(s, LOCK, "bob@2", 60), -EACCES);
-	assert_int_equal(stage_acquire(s, LOCK, "bob@2", 60), -EACCES);
+	held_by_alice(s);
+	refused_to(s, "bob@2", 2);
 	*mem_world_faults(s->world) = (struct mem_faults){ .rerun_percent = 100, .fail_in = 1, .fail_error = EIO };
 	assert_int_equal(atlock_run_refused(s->al), -EIO);
-	assert_int_equal(stage_acquire(s, LOCK, "bob@2", 60), -EACCES);
+	refused_to(s, "bob@2", 1);
 	assert_int_equal(atlock_run_refused(s->al), 1);
 	log_is(s, "refused(LOCK_EXISTS) global/a bob@2 by bob: acquire, 2 skipped\n");
 }
@@ -238,9 +245,8 @@ static void refusals_are_written_by_themselves(void **state)
 {
 	struct stage *s = *state;
 
-	assert_int_equal(stage_acquire(s, LOCK, "alice@1", 60), 0);
-	(void)stage_events(s);
-	assert_int_equal(stage_acquire(s, LOCK, "bob@2", 60), -EACCES);
+	held_by_alice(s);
+	refused_to(s, "bob@2", 1);
 	stage_reopen(s);
 	assert_string_equal(stage_events(s), "refused closed opened");
 }

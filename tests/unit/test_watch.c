@@ -32,6 +32,52 @@ static int is_ready(int fd, int timeout)
 	return poll(&ready, 1, timeout);
 }
 
+/* A child that is not watched yet. */
+struct subject {
+	struct watch *watch;
+	struct child child;
+	uint64_t start;
+};
+
+static struct subject subject_start(void **state)
+{
+	struct subject subject = { .watch = *state, .child = child_start(NULL, NULL) };
+
+	subject.start = start_of(subject.child.pid);
+	return subject;
+}
+
+static void subject_add(const struct subject *subject)
+{
+	assert_int_equal(watch_add(subject->watch, subject->child.pid, subject->start), 0);
+}
+
+/* Kills it, and waits until the set knows. */
+static void subject_ends(struct subject *subject)
+{
+	child_kill(&subject->child);
+	assert_int_equal(is_ready(watch_fd(subject->watch), -1), 1);
+}
+
+/* It is what the set has to tell next. */
+static void subject_is_reaped(const struct subject *subject)
+{
+	uint64_t start;
+	pid_t pid;
+
+	assert_int_equal(watch_reap(subject->watch, &pid, &start), 0);
+	assert_int_equal(pid, subject->child.pid);
+	assert_true(start == subject->start);
+}
+
+static void nothing_is_reaped(struct watch *watch)
+{
+	uint64_t start;
+	pid_t pid;
+
+	assert_int_equal(watch_reap(watch, &pid, &start), 1);
+}
+
 static int setup(void **state)
 {
 	return watch_new((struct watch **)state);
@@ -45,151 +91,132 @@ static int teardown(void **state)
 
 static void killed_process_is_reaped_once(void **state)
 {
-	struct watch *watch = *state;
-	struct child child = child_start(NULL, NULL);
-	uint64_t start = start_of(child.pid);
-	uint64_t start_out;
-	pid_t pid;
+	struct subject subject = subject_start(state);
+	struct watch *watch = subject.watch;
 
-	assert_int_equal(watch_add(watch, child.pid, start), 0);
-	assert_int_equal(watch_add(watch, child.pid, start), 0);
+	subject_add(&subject);
+	subject_add(&subject);
 	assert_int_equal(is_ready(watch_fd(watch), 0), 0);
-	assert_int_equal(watch_reap(watch, &pid, &start_out), 1);
-	child_kill(&child);
-	assert_int_equal(is_ready(watch_fd(watch), -1), 1);
-	assert_int_equal(watch_reap(watch, &pid, &start_out), 0);
-	assert_int_equal(pid, child.pid);
-	assert_true(start_out == start);
-	assert_int_equal(watch_reap(watch, &pid, &start_out), 1);
+	nothing_is_reaped(watch);
+	subject_ends(&subject);
+	subject_is_reaped(&subject);
+	nothing_is_reaped(watch);
 	assert_int_equal(is_ready(watch_fd(watch), 0), 0);
-	assert_int_equal(watch_remove(watch, child.pid, start), 1);
-	child_wait(&child);
+	assert_int_equal(watch_remove(watch, subject.child.pid, subject.start), 1);
+	child_wait(&subject.child);
 }
 
 /* What ends with it may have to be tried again. */
 static void reaped_process_is_left_until_it_is_forgotten(void **state)
 {
-	struct watch *watch = *state;
-	struct child child = child_start(NULL, NULL);
-	uint64_t start = start_of(child.pid);
-	uint64_t start_out;
+	struct subject subject = subject_start(state);
+	struct watch *watch = subject.watch;
+	uint64_t start;
 	pid_t pid;
 
-	assert_int_equal(watch_add(watch, child.pid, start), 0);
-	assert_int_equal(watch_left(watch, &pid, &start_out), 1);
-	child_kill(&child);
-	assert_int_equal(is_ready(watch_fd(watch), -1), 1);
-	assert_int_equal(watch_reap(watch, &pid, &start_out), 0);
+	subject_add(&subject);
+	assert_int_equal(watch_left(watch, &pid, &start), 1);
+	subject_ends(&subject);
+	subject_is_reaped(&subject);
 	assert_int_equal(watch_left_count(watch), 1);
 	for (int i = 0; i < 2; i++) {
 		pid = 0;
-		assert_int_equal(watch_left(watch, &pid, &start_out), 0);
-		assert_int_equal(pid, child.pid);
-		assert_true(start_out == start);
+		assert_int_equal(watch_left(watch, &pid, &start), 0);
+		assert_int_equal(pid, subject.child.pid);
+		assert_true(start == subject.start);
 	}
 	watch_forget(watch, pid, start);
 	assert_int_equal(watch_left_count(watch), 0);
-	assert_int_equal(watch_left(watch, &pid, &start_out), 1);
-	assert_int_equal(watch_bind(watch, pid, start), -ESRCH);
+	assert_int_equal(watch_left(watch, &pid, &start), 1);
+	assert_int_equal(watch_bind(watch, subject.child.pid, subject.start), -ESRCH);
 	assert_int_equal(watch_left_count(watch), 1);
-	child_wait(&child);
+	child_wait(&subject.child);
 }
 
 /* The limit of open files is reached: it is watched as soon as there is a descriptor, and not taken for gone meanwhile. */
 static void process_that_cannot_be_watched_now_is_later(void **state)
 {
-	struct watch *watch = *state;
-	struct child child = child_start(NULL, NULL);
-	uint64_t start = start_of(child.pid);
+	struct subject subject = subject_start(state);
+	struct watch *watch = subject.watch;
 	struct rlimit limit;
 	struct rlimit none;
-	uint64_t start_out;
+	uint64_t start;
 	pid_t pid;
 
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
 	none = (struct rlimit){ .rlim_cur = 3, .rlim_max = limit.rlim_max };
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
-	assert_int_equal(watch_bind(watch, child.pid, start), -EMFILE);
-	assert_int_equal(watch_left(watch, &pid, &start_out), 1);
+	assert_int_equal(watch_bind(watch, subject.child.pid, subject.start), -EMFILE);
+	assert_int_equal(watch_left(watch, &pid, &start), 1);
 	assert_int_equal(watch_left_count(watch), 1);
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
-	assert_int_equal(watch_left(watch, &pid, &start_out), 1);
+	assert_int_equal(watch_left(watch, &pid, &start), 1);
 	assert_int_equal(watch_left_count(watch), 0);
-	child_kill(&child);
-	assert_int_equal(is_ready(watch_fd(watch), -1), 1);
-	assert_int_equal(watch_reap(watch, &pid, &start_out), 0);
-	assert_int_equal(pid, child.pid);
-	child_wait(&child);
+	subject_ends(&subject);
+	subject_is_reaped(&subject);
+	child_wait(&subject.child);
 }
 
 static void gone_or_recycled_process_is_not_watched(void **state)
 {
-	struct watch *watch = *state;
-	struct child child = child_start(NULL, NULL);
-	uint64_t start = start_of(child.pid);
+	struct subject subject = subject_start(state);
+	struct watch *watch = subject.watch;
+	pid_t pid = subject.child.pid;
 
-	assert_int_equal(watch_add(watch, child.pid, start - 1), -ESRCH);
-	assert_int_equal(watch_add(watch, child.pid, start + 1), -ESRCH);
-	child_kill(&child);
-	assert_int_equal(watch_add(watch, child.pid, start), -ESRCH);
-	child_wait(&child);
-	assert_int_equal(watch_add(watch, child.pid, start), -ESRCH);
-	assert_int_equal(watch_add(watch, 0, start), -ESRCH);
+	assert_int_equal(watch_add(watch, pid, subject.start - 1), -ESRCH);
+	assert_int_equal(watch_add(watch, pid, subject.start + 1), -ESRCH);
+	child_kill(&subject.child);
+	assert_int_equal(watch_add(watch, pid, subject.start), -ESRCH);
+	child_wait(&subject.child);
+	assert_int_equal(watch_add(watch, pid, subject.start), -ESRCH);
+	assert_int_equal(watch_add(watch, 0, subject.start), -ESRCH);
 	assert_int_equal(is_ready(watch_fd(watch), 0), 0);
 }
 
 static void removed_process_is_not_reaped(void **state)
 {
-	struct watch *watch = *state;
-	struct child child = child_start(NULL, NULL);
-	uint64_t start = start_of(child.pid);
-	pid_t pid;
+	struct subject subject = subject_start(state);
+	struct watch *watch = subject.watch;
+	pid_t pid = subject.child.pid;
 
-	assert_int_equal(watch_remove(watch, child.pid, start), 1);
-	assert_int_equal(watch_add(watch, child.pid, start), 0);
-	assert_int_equal(watch_remove(watch, child.pid, start + 1), 1);
-	assert_int_equal(watch_remove(watch, child.pid, start), 0);
-	child_kill(&child);
+	assert_int_equal(watch_remove(watch, pid, subject.start), 1);
+	subject_add(&subject);
+	assert_int_equal(watch_remove(watch, pid, subject.start + 1), 1);
+	assert_int_equal(watch_remove(watch, pid, subject.start), 0);
+	child_kill(&subject.child);
 	assert_int_equal(is_ready(watch_fd(watch), 0), 0);
-	assert_int_equal(watch_reap(watch, &pid, &start), 1);
-	child_wait(&child);
+	nothing_is_reaped(watch);
+	child_wait(&subject.child);
 }
 
 static void removed_while_gone_is_forgotten(void **state)
 {
-	struct watch *watch = *state;
-	struct child child = child_start(NULL, NULL);
-	uint64_t start = start_of(child.pid);
-	pid_t pid;
+	struct subject subject = subject_start(state);
 
-	assert_int_equal(watch_add(watch, child.pid, start), 0);
-	child_kill(&child);
-	assert_int_equal(is_ready(watch_fd(watch), -1), 1);
-	assert_int_equal(watch_remove(watch, child.pid, start), 0);
-	assert_int_equal(watch_reap(watch, &pid, &start), 1);
-	child_wait(&child);
+	subject_add(&subject);
+	subject_ends(&subject);
+	assert_int_equal(watch_remove(subject.watch, subject.child.pid, subject.start), 0);
+	nothing_is_reaped(subject.watch);
+	child_wait(&subject.child);
 }
 
 static void set_can_be_part_of_another_epoll(void **state)
 {
-	struct watch *watch = *state;
-	struct child child = child_start(NULL, NULL);
-	uint64_t start = start_of(child.pid);
+	struct subject subject = subject_start(state);
 	struct epoll_event event = { .events = EPOLLIN, .data.u32 = 7 };
 	int outer = epoll_create1(EPOLL_CLOEXEC);
-	pid_t pid;
 
 	assert_true(outer >= 0);
-	assert_int_equal(epoll_ctl(outer, EPOLL_CTL_ADD, watch_fd(watch), &event), 0);
-	assert_int_equal(watch_add(watch, child.pid, start), 0); /* after it was nested */
+	assert_int_equal(epoll_ctl(outer, EPOLL_CTL_ADD, watch_fd(subject.watch), &event), 0);
+	subject_add(&subject); /* after it was nested */
 	assert_int_equal(epoll_wait(outer, &event, 1, 0), 0);
-	child_kill(&child);
+	child_kill(&subject.child);
 	assert_int_equal(epoll_wait(outer, &event, 1, -1), 1);
 	assert_int_equal(event.data.u32, 7);
-	assert_int_equal(watch_reap(watch, &pid, &start), 0);
+	subject_is_reaped(&subject);
 	assert_int_equal(epoll_wait(outer, &event, 1, 0), 0);
 	close(outer);
-	child_wait(&child);
+	child_wait(&subject.child);
 }
 
 static void each_of_many_is_reaped_once(void **state)
