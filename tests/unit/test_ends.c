@@ -50,6 +50,25 @@ static void disown(struct stage *s)
 	assert_int_equal(ends(s), 1);
 }
 
+/* Nothing is left to be written, and the lock is still this one's. */
+static void left_to(struct stage *s, const char *holder)
+{
+	assert_true(atlock_run_ends(s->al) >= 0);
+	assert_string_equal(stage_holder(s, LOCK), holder);
+	assert_int_equal(ends(s), 0);
+}
+
+/* bob waits behind alice, and his leaving could not be written. */
+static void cancel_fails(struct stage *s, struct told *told)
+{
+	uint64_t wait;
+
+	assert_int_equal(stage_acquire(s, LOCK, "alice@1", 600), 0);
+	assert_int_equal(stage_wait(s, LOCK, "bob@1", ATLOCK_NORMAL, told, &wait), 1);
+	fail_in(s, 1);
+	assert_int_equal(atlock_wait_cancel(s->al, wait), -EIO);
+}
+
 static void grant_that_could_not_be_given_back_is_later(void **state)
 {
 	struct stage *s = *state;
@@ -73,9 +92,7 @@ static void holder_who_comes_again_keeps_the_lock(void **state)
 
 	disown(s);
 	assert_int_equal(stage_acquire(s, LOCK, "bob@1", 0), 1);
-	assert_true(atlock_run_ends(s->al) >= 0);
-	assert_string_equal(stage_holder(s, LOCK), "bob@1");
-	assert_int_equal(ends(s), 0);
+	left_to(s, "bob@1");
 }
 
 static void holder_who_changed_it_keeps_the_lock(void **state)
@@ -84,9 +101,7 @@ static void holder_who_changed_it_keeps_the_lock(void **state)
 
 	disown(s);
 	assert_int_equal(stage_renew(s, LOCK, "bob@1", 60), 0);
-	assert_true(atlock_run_ends(s->al) >= 0);
-	assert_string_equal(stage_holder(s, LOCK), "bob@1");
-	assert_int_equal(ends(s), 0);
+	left_to(s, "bob@1");
 }
 
 static void holder_who_failed_to_come_again_does_not(void **state)
@@ -107,21 +122,15 @@ static void grant_that_ended_otherwise_is_nobody_elses_loss(void **state)
 	disown(s);
 	stage_advance(s, 24 * 3600);
 	assert_int_equal(stage_acquire(s, LOCK, "carol@1", 600), 0);
-	assert_true(atlock_run_ends(s->al) >= 0);
-	assert_string_equal(stage_holder(s, LOCK), "carol@1");
-	assert_int_equal(ends(s), 0);
+	left_to(s, "carol@1");
 }
 
 static void cancelled_wait_leaves_the_queue_later(void **state)
 {
 	struct stage *s = *state;
 	struct told *told = stage_told(s);
-	uint64_t wait;
 
-	assert_int_equal(stage_acquire(s, LOCK, "alice@1", 600), 0);
-	assert_int_equal(stage_wait(s, LOCK, "bob@1", ATLOCK_NORMAL, told, &wait), 1);
-	fail_in(s, 1);
-	assert_int_equal(atlock_wait_cancel(s->al, wait), -EIO);
+	cancel_fails(s, told);
 	assert_int_equal(ends(s), 1);
 	assert_string_equal(stage_queue(s, LOCK), "bob@1");
 	assert_int_equal(atlock_run_ends(s->al), 1);
@@ -135,13 +144,9 @@ static void cancelled_wait_that_is_granted_first_gives_it_back(void **state)
 {
 	struct stage *s = *state;
 	struct told *told = stage_told(s);
-	uint64_t wait;
 
 	told->absent = true;
-	assert_int_equal(stage_acquire(s, LOCK, "alice@1", 600), 0);
-	assert_int_equal(stage_wait(s, LOCK, "bob@1", ATLOCK_NORMAL, told, &wait), 1);
-	fail_in(s, 1);
-	assert_int_equal(atlock_wait_cancel(s->al, wait), -EIO);
+	cancel_fails(s, told);
 	assert_int_equal(stage_release(s, LOCK, "alice@1"), 0);
 	assert_string_equal(stage_holder(s, LOCK), "free");
 	assert_int_equal(ends(s), 0);
