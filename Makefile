@@ -55,7 +55,8 @@ SAN_thread := -fsanitize=thread -fno-omit-frame-pointer
 SAN_fuzz := -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 
 STD := -std=c17 -D_GNU_SOURCE -pthread
-WARN := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror
+# The same sources are compiled without a sanitizer, too; with one gcc warns of what cannot be.
+WARN := $(if $(SAN),,-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror)
 MODE := $(if $(SAN),$(SAN_$(SAN)),$(HARDEN))
 
 # The rooms of each folder, lowest first; "." is the folder itself. tests/rooms checks the symbols against the same lists.

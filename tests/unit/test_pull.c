@@ -1,4 +1,4 @@
-/* Pull requests: names, statuses by head commit, texts, closing, and what a check of the store finds. */
+/* Pull requests: statuses by head commit, texts, closing, and what a check of the store finds. */
 #include "stage.h"
 
 #include <errno.h>
@@ -11,7 +11,6 @@
 #include <cmocka.h>
 
 #include "record.h"
-#include "userinfo.h"
 
 static struct atlock_pull_name pull_named(const char *path)
 {
@@ -51,85 +50,6 @@ static void pull_is(struct stage *s, enum atlock_pull_text what, const char *exp
 	assert_string_equal(text, expected);
 	assert_int_equal(len, strlen(expected));
 	free(text);
-}
-
-static void names_have_one_spelling(void **state)
-{
-	static const struct {
-		const char *path;
-		int ret;
-	} cases[] = {
-		{ "pulls", 1 },
-		{ "pulls/github.com", 1 },
-		{ "pulls/github.com/acme", 1 },
-		{ "pulls/github.com/acme/-", 1 },
-		{ "pulls/github.com/acme/-/1", 0 },
-		{ "pulls/github.com:8443/a/b/c/d/-/18446", 0 },
-		{ "pulls/h/%2D/-/1", 0 },
-		{ "pulls/-", -EINVAL },
-		{ "pulls/h/-", -EINVAL },
-		{ "pulls/h/-/1", -EINVAL },
-		{ "pulls/h/r/-/0", -EINVAL },
-		{ "pulls/h/r/-/01", -EINVAL },
-		{ "pulls/h/r/-/1/x", -EINVAL },
-		{ "pulls/h/r/-/-", -EINVAL },
-		{ "pulls/h/a%2Fb/-/1", -EINVAL },
-		{ "pulls/h/%41/-/1", -EINVAL },
-		{ "pullsx/h", -EINVAL },
-		{ "repos/a/-/1", -EINVAL },
-	};
-	struct atlock_pull_name pull;
-	struct atlock_why why;
-
-	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
-		if (atlock_pull_parse(cases[i].path, &pull, &why) != cases[i].ret)
-			fail_msg("%s: %d", cases[i].path, atlock_pull_parse(cases[i].path, &pull, &why));
-	assert_int_equal(atlock_pull_parse(NULL, &pull, &why), -EINVAL);
-	assert_int_equal(atlock_pull_parse("pulls", NULL, &why), -EINVAL);
-}
-
-static void names_come_apart_and_together(void **state)
-{
-	struct atlock_pull pull = { .host = "a%b", .repo = "My Org/-/x%y", .num = 7 };
-	struct atlock_pull_name name;
-	struct atlock_pull back;
-	char path[ATLOCK_PATH_MAX];
-
-	(void)state;
-	assert_int_equal(atlock_pull_join(&pull, &name, NULL), 0);
-	assert_int_equal(atlock_pull_print(&name, path, sizeof(path)), 0);
-	assert_string_equal(path, "pulls/a%25b/My Org/%2D/x%25y/-/7");
-	assert_int_equal(atlock_pull_print(&name, path, 5), -ERANGE);
-	assert_int_equal(atlock_pull_split(&name, &back), 0);
-	assert_string_equal(back.host, pull.host);
-	assert_string_equal(back.repo, pull.repo);
-	assert_int_equal(back.num, 7);
-	pull.num = 0;
-	assert_int_equal(atlock_pull_join(&pull, &name, NULL), -EINVAL);
-	pull = (struct atlock_pull){ .host = "", .repo = "r", .num = 1 };
-	assert_int_equal(atlock_pull_join(&pull, &name, NULL), -EINVAL);
-	pull = (struct atlock_pull){ .host = "h", .repo = "a//b", .num = 1 };
-	assert_int_equal(atlock_pull_join(&pull, &name, NULL), -EINVAL);
-	pull = (struct atlock_pull){ .host = "a/b", .repo = "r", .num = 1 };
-	assert_int_equal(atlock_pull_join(&pull, &name, NULL), 0);
-	assert_int_equal(atlock_pull_split(&name, &back), 0);
-}
-
-static void statuses_have_words(void **state)
-{
-	enum atlock_project_status status;
-
-	(void)state;
-	for (unsigned int i = 0; i < ATLOCK_PROJECT_STATUSES; i++) {
-		assert_int_equal(
-			atlock_project_status_parse(atlock_project_status_name((enum atlock_project_status)i), &status),
-			0);
-		assert_int_equal(status, i);
-	}
-	assert_string_equal(atlock_project_status_name(ATLOCK_PROJECT_STATUSES), "unknown");
-	assert_int_equal(atlock_project_status_parse("Planned", &status), -EINVAL);
-	assert_int_equal(atlock_project_status_parse(NULL, &status), -EINVAL);
 }
 
 static void results_of_the_same_commit_are_merged(void **state)
@@ -204,26 +124,6 @@ static void a_bad_line_changes_nothing(void **state)
 		assert_non_null(strstr(s->why.text, cases[i].why));
 		assert_int_equal(stage_commits(s), before);
 	}
-}
-
-/* A lock may have that name, but with the host in front there is no room for it. */
-static void a_long_host_leaves_less_room_for_projects(void **state)
-{
-	char path[ATLOCK_PATH_MAX] = "pulls/";
-	struct atlock_pull_name pull;
-	struct atlock_name project;
-	struct atlock_why why;
-
-	(void)state;
-	memset(path + 6, 'h', 240);
-	(void)strlcpy(path + 246, "/r/-/1", sizeof(path) - 246);
-	pull = pull_named(path);
-	memset(path, 'd', 400);
-	path[200] = '/';
-	(void)strlcpy(path + 400, "/-/w", sizeof(path) - 400);
-	assert_int_equal(atlock_project_parse(&pull, path, &project, &why), -ENAMETOOLONG);
-	assert_non_null(strstr(why.text, "142 bytes too long"));
-	assert_int_equal(atlock_project_parse(&pull, path + 142, &project, &why), 0);
 }
 
 static void a_project_has_one_of_eight_words(void **state)
@@ -304,99 +204,6 @@ static void meta_is_kept_without_secrets(void **state)
 	pull_is(s, ATLOCK_PULL_META, "");
 	assert_int_equal(atlock_pull_clear(s->al, &alice, &pull, ATLOCK_PULL_SUMMARY, &s->why), -EPERM);
 	assert_int_equal(pull_write(s, "alice@1", ATLOCK_PULL_SUMMARY, "x"), -EPERM);
-}
-
-static void userinfo_is_taken_out_of_urls(void **state)
-{
-	static const struct {
-		const char *text;
-		const char *left;
-	} cases[] = {
-		{ "https://a:b@h/p", "https://h/p" },
-		{ "https://h/p@v1", "https://h/p@v1" },
-		{ "ssh://git@h", "ssh://h" },
-		{ "a@b", "a@b" },
-		{ "x://@h x://y@h", "x://h x://h" },
-		{ "https://a@b@h", "https://h" },
-		{ "\"https://t@h\",\"@\"", "\"https://h\",\"@\"" },
-		{ "://", "://" },
-		{ "://@", "://" },
-		{ "https:/u:PW@h", "https:/h" },
-		{ "//u:PW@h", "//h" },
-		{ "https:///u:PW@h/x", "https:///h/x" },
-		{ "https://u:P/W@h/x", "https://h/x" },
-		{ "https://u:1/W@h/x", "https://h/x" },
-		{ "https://u:P#W@h", "https://h" },
-		{ "https://u:P?W@h", "https://h" },
-		{ "https://u@x:P/W@h/y", "https://h/y" },
-		{ "https:\\\\u:PW@h", "https:\\\\h" },
-		{ "https://u:P\\W@h", "https://h" },
-		{ "https:%2F%2fu:PW@h", "https:%2F%2fh" },
-		{ "next=https%3A%2F%2Fu%3APW%40h", "next=https%3A%2F%2Fh" },
-		{ "https://u:PW%40h/x", "https://h/x" },
-		{ "https://u%3APW@h", "https://h" },
-		{ "see https://u:P/W@h, a@b", "see https://h, a@b" },
-		{ "https://h.example:8443/p@v1", "https://h.example:8443/p@v1" },
-		{ "http://localhost:80/p@v1", "http://localhost:80/p@v1" },
-		{ "http://[::1]:80/p@v1", "http://[::1]:80/p@v1" },
-		{ "https://h/%40scope/p", "https://h/%40scope/p" },
-		{ "a/b@c:d", "a/b@c:d" },
-		{ "", "" },
-	};
-	char text[64];
-
-	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		(void)strlcpy(text, cases[i].text, sizeof(text));
-		text[userinfo_strip(text, strlen(text))] = '\0';
-		assert_string_equal(text, cases[i].left);
-	}
-}
-
-static void password_is_taken_out_of_an_address(void **state)
-{
-	static const struct {
-		const char *text;
-		const char *left;
-	} cases[] = {
-		{ "u:TOKEN@h:path", "h:path" },
-		{ "u:TOKEN@h:a/b@v1", "h:a/b@v1" },
-		{ "u:TOKEN@h/a/b", "h/a/b" },
-		{ "u:t@ken@h:p", "h:p" },
-		{ "u:to:ken@h:p", "h:p" },
-		{ ":TOKEN@h:p", "h:p" },
-		{ "u:@h:p", "h:p" },
-		{ "u:TOKEN@h:path@v2", "v2" },
-		{ "u:TOKEN@h", "h" },
-		{ "ssh:u:TOKEN@h", "h" },
-		{ "https:u:TOKEN@h/x", "h/x" },
-		{ "u:TO/KEN@h:path", "h:path" },
-		{ "u%3ATOKEN@h:path", "h:path" },
-		{ "u:TOKEN%40h:path", "h:path" },
-		{ "bob@example.org:TOKEN@h:path", "h:path" },
-		{ "https:/u:TOKEN@h", "https:/h" },
-		{ "https://u:TO KEN@h/x", "https://h/x" },
-		{ "https://u:TO\"K@h/x", "https://h/x" },
-		{ "https://a:b@h https://c:d@i", "https://i" },
-		{ "git@h:a/b", "git@h:a/b" },
-		{ "git@h:22/a:b@c", "git@h:22/a:b@c" },
-		{ "git@h:x@y", "git@h:x@y" },
-		{ "h:a/b:c@d:e", "d:e" },
-		{ "h:path", "h:path" },
-		{ "mailto:bob@example.org", "mailto:bob@example.org" },
-		{ "https://h/a:b@c:d", "https://h/a:b@c:d" },
-		{ "u:t@", "u:t@" },
-		{ "@", "@" },
-		{ "", "" },
-	};
-	char text[64];
-
-	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		(void)strlcpy(text, cases[i].text, sizeof(text));
-		text[userinfo_strip_address(text, strlen(text))] = '\0';
-		assert_string_equal(text, cases[i].left);
-	}
 }
 
 /* Which of two would count? All spellings of a name are one project. */
@@ -623,16 +430,9 @@ static void nothing_is_asked_of_nobody(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(names_have_one_spelling),
-		cmocka_unit_test(names_come_apart_and_together),
-		cmocka_unit_test(statuses_have_words),
-		cmocka_unit_test(a_long_host_leaves_less_room_for_projects),
-		cmocka_unit_test(userinfo_is_taken_out_of_urls),
-		cmocka_unit_test(password_is_taken_out_of_an_address),
 		STAGED(table_names_each_project_once),
 		STAGED(results_of_the_same_commit_are_merged),
 		STAGED(another_commit_forgets_what_is_not_about_it),
-
 		STAGED(a_bad_line_changes_nothing),
 		STAGED(a_project_has_one_of_eight_words),
 		STAGED(directories_list_what_is_there),

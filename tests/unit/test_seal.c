@@ -220,60 +220,6 @@ static void expect_texts(struct keys *k)
 	assert_int_equal(atlock_check(k->s->al, stderr), 0);
 }
 
-/* --- Values --- */
-
-static void sealed_value_is_read_with_its_key_and_under_its_name_only(void **state)
-{
-	struct keys *k = *state;
-	struct seal seal = { .writes = true, .count = 1 };
-	struct seal other = { .writes = true, .count = 1 };
-	struct slice at = slice_of("uga");
-	unsigned char *value;
-	size_t value_len;
-	char *text;
-	size_t len;
-
-	assert_int_equal(seal_key_read(k->path[0], &seal.keys[0], NULL), 0);
-	assert_int_equal(seal_key_read(k->path[1], &other.keys[0], NULL), 0);
-	assert_int_equal(seal_wrap(&seal.keys[0], at, slice_of(SECRET), &value, &value_len), 0);
-	assert_int_equal(value_len, strlen(SECRET) + SEAL_OVERHEAD);
-	struct slice sealed = { value, value_len };
-	assert_true(seal_is(sealed));
-	assert_null(memmem(value, value_len, "hunter2", 7));
-	assert_int_equal(seal_unwrap(&seal, at, sealed, &text, &len), 0);
-	assert_string_equal(text, SECRET);
-	free(text);
-	assert_int_equal(seal_unwrap(&other, at, sealed, &text, &len), -ENOKEY);
-	assert_int_equal(seal_unwrap(NULL, at, sealed, &text, &len), -ENOKEY);
-	assert_int_equal(seal_unwrap(&seal, slice_of("ugb"), sealed, &text, &len), -EBADMSG);
-	/* The same id on another key: the tag tells. */
-	memcpy(other.keys[0].id, seal.keys[0].id, SEAL_ID);
-	assert_int_equal(seal_unwrap(&other, at, sealed, &text, &len), -EBADMSG);
-	free(value);
-}
-
-static void no_bit_of_a_sealed_value_can_change(void **state)
-{
-	struct keys *k = *state;
-	struct seal seal = { .writes = true, .count = 1 };
-	struct slice at = slice_of("uga");
-	unsigned char *value;
-	size_t value_len;
-	char *text;
-	size_t len;
-
-	assert_int_equal(seal_key_read(k->path[0], &seal.keys[0], NULL), 0);
-	assert_int_equal(seal_wrap(&seal.keys[0], at, slice_of(SECRET), &value, &value_len), 0);
-	for (size_t i = 0; i < value_len * 8; i++) {
-		value[i / 8] ^= (unsigned char)(1U << i % 8);
-		assert_true(seal_unwrap(&seal, at, (struct slice){ value, value_len }, &text, &len) < 0);
-		value[i / 8] ^= (unsigned char)(1U << i % 8);
-	}
-	for (size_t n = 0; n < value_len; n++)
-		assert_true(seal_unwrap(&seal, at, (struct slice){ value, n }, &text, &len) < 0);
-	free(value);
-}
-
 /* --- Key files --- */
 
 static void key_file_that_others_may_read_is_refused(void **state)
@@ -596,8 +542,6 @@ static void damaged_record_of_the_key_can_be_repaired(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		KEYED(sealed_value_is_read_with_its_key_and_under_its_name_only),
-		KEYED(no_bit_of_a_sealed_value_can_change),
 		KEYED(key_file_that_others_may_read_is_refused),
 		KEYED(key_file_that_is_none_is_refused),
 		KEYED(nothing_of_a_text_is_in_a_sealed_store),
