@@ -12,6 +12,7 @@
 #include "atlantis_commands.h"
 #include "audit_command.h"
 #include "bench_command.h"
+#include "choice.h"
 #include "help.h"
 #include "hold_commands.h"
 #include "look_commands.h"
@@ -19,9 +20,9 @@
 #include "store_commands.h"
 #include "top_command.h"
 
-#define FOREIGN_OPTIONS                                                                               \
-	"  --older               of a Bolt file whose newest state is damaged, take the one before\n" \
-	"  --status-before-0.25  plan statuses are numbered as before Atlantis 0.25\n"
+#define FOREIGN_OPTIONS                                                                                   \
+	"      --older               of a Bolt file whose newest state is damaged, take the one before\n" \
+	"      --status-before-0.25  plan statuses are numbered as before Atlantis 0.25\n"
 
 static const struct command commands[] = {
 	{ "audit", "verify|show|archive [OPTION...] [FILE...]", "check, search or archive the log of events",
@@ -30,6 +31,7 @@ static const struct command commands[] = {
 	  "archive moves events into a new FILE that it checks, and frees their room:\n"
 	  "  -b, --before TIME    those before: 2026-11-16, 7d (ago), today, or now for all\n"
 	  "  -S, --store DIR      of a store, which verify only reads, instead of the mount\n"
+	  "      --key-file FILE  its key, if it is encrypted\n"
 	  "show prints time, type, lock, holder, who did it and with what, with tabs between them:\n"
 	  "  -l, --lock LOCK      about this lock; with a slash at the end, below there\n"
 	  "  -u, --user USER      about what this user holds or does\n"
@@ -61,9 +63,9 @@ static const struct command commands[] = {
 	{ "doctor", "", "look at all that a mount needs, and say what is wrong and what to do", "", cmd_doctor },
 	{ "export", "[--format atlantis|jsonl] [--to redis://HOST:PORT/DB]",
 	  "print what is held, or write it to a Redis",
-	  "  --format atlantis  Atlantis' own records, a JSON object a line (default)\n"
-	  "  --format jsonl     all locks of the tree, for `atlock import` elsewhere\n"
-	  "  --to redis://...   write Atlantis' records into its Redis; what is there stays\n",
+	  "  -f, --format FORMAT    atlantis: its own records, a JSON object a line (default); or\n"
+	  "                         jsonl: all locks of the tree, for `atlock import` elsewhere\n"
+	  "  -t, --to redis://...   write Atlantis' records into its Redis; what is there stays\n",
 	  cmd_export },
 	{ "force-unlock", "LOCK|ID...", "release a lock whoever holds it",
 	  "Takes a path, or an id as it is shown anywhere. One's own locks of other sessions can be released\n"
@@ -72,6 +74,7 @@ static const struct command commands[] = {
 	{ "fsck", "[--repair] [--key-file FILE] DIR", "check a store, and set it right",
 	  "  -r, --repair         of a store that is not mounted: make indexes, counts and records anew\n"
 	  "                       from each other, with a line for each; no lock comes free by it\n"
+	  "  -S, --store DIR      the same as DIR\n"
 	  "      --key-file FILE  the key of a store that is encrypted\n",
 	  cmd_fsck },
 	{ "graph", "[--svg|--dot] [--store DIR]", "who waits for whom",
@@ -94,7 +97,7 @@ static const struct command commands[] = {
 	{ "import", "[-n] FILE|redis://[USER:PASSWORD@]HOST:PORT/DB|-", "take over what Atlantis holds",
 	  "Reads Atlantis' Bolt file or Redis, or lines of `atlock export`. What is held here stays.\n"
 	  "\n"
-	  "  -n, --dry-run         say what would happen, and change nothing\n" FOREIGN_OPTIONS "\n"
+	  "  -n, --dry-run             say what would happen, and change nothing\n" FOREIGN_OPTIONS "\n"
 	  "A password for Redis is better given in $ATLOCK_REDIS_PASSWORD.\n",
 	  cmd_import },
 	{ "key", "new|id FILE", "make a key file for the option key_file, or tell which key is in one",
@@ -126,9 +129,10 @@ static const struct command commands[] = {
 	  cmd_ls },
 	{ "mirror", "[--once] [--delete] [--interval TIME] --to redis://HOST:PORT/DB",
 	  "keep Atlantis' Redis as this tree is",
-	  "  --once           bring it up to date once, and end\n"
-	  "  --delete         also delete at first what is not held here\n"
-	  "  --interval TIME  how often to look (1s)\n"
+	  "  -t, --to redis://...  Atlantis' Redis\n"
+	  "      --once            bring it up to date once, and end\n"
+	  "      --delete          also delete at first what is not held here\n"
+	  "      --interval TIME   how often to look (1s)\n"
 	  "\n"
 	  "Ends with SIGTERM or ^C. A lock that another pull request has there stays.\n",
 	  cmd_mirror },
@@ -197,9 +201,11 @@ static const struct command commands[] = {
 	  "  -t, --to HOLDER      whose they are from now on\n", cmd_transfer },
 	{ "unlock", "LOCK...", "give locks back", "", cmd_unlock },
 	{ "verify", "--against FILE|redis://HOST:PORT/DB|-", "compare with what Atlantis has, and list differences",
-	  FOREIGN_OPTIONS, cmd_verify },
+	  "  -a, --against FROM        what Atlantis has: its Bolt file, its Redis, or lines of `atlock export`\n" FOREIGN_OPTIONS,
+	  cmd_verify },
 	{ "wait", "[--timeout TIME] [-p PRIORITY] [-t TIME] [--free] LOCK", "wait for a lock, take it and print it",
 	  "      --timeout TIME   at most so long (else without end)\n"
+	  "  -w, --wait TIME      the same\n"
 	  "  -p, --priority WORD  low, normal, high or critical\n"
 	  "  -t, --ttl TIME       the lease\n"
 	  "  -f, --free           only wait until nobody has it, and do not take it\n",
@@ -216,28 +222,23 @@ static int finish(const struct tool *tool, int code)
 					    : code;
 }
 
+static int version_print(void *arg, int letter)
+{
+	(void)arg, (void)letter;
+	puts("atlock " ATLOCK_VERSION);
+	return EXIT_DONE;
+}
+
 int main(int argc, char **argv)
 {
-	static const struct option longs[] = {
-		TOOL_LONG,
-		{ "version", no_argument, NULL, 'V' },
-		{ NULL, 0, NULL, 0 },
-	};
-	struct tool tool = { .commands = commands, .argv = argv };
+	struct tool tool = { .commands = commands };
 	int code;
-	int c;
 
 	if (atlock_standard_open() < 0)
 		return EXIT_SYSTEM;
-	while ((c = getopt_long(argc, argv, TOOL_SHORT "V", longs, NULL)) != -1) {
-		if (c == 'V') {
-			puts("atlock " ATLOCK_VERSION);
-			return finish(&tool, EXIT_DONE);
-		}
-		code = tool_option(&tool, c);
-		if (code >= 0)
-			return finish(&tool, code);
-	}
+	code = choice_read(&tool, argc, argv, CHOICE_FIRST, version_print, NULL);
+	if (code >= 0)
+		return finish(&tool, code);
 	if (optind == argc) {
 		help_short(stderr, commands);
 		return EXIT_USAGE;
@@ -245,10 +246,6 @@ int main(int argc, char **argv)
 	tool.command = command_find(commands, argv[optind]);
 	if (tool.command == NULL)
 		return help_unknown(commands, argv[optind]);
-	argc -= optind;
-	argv += optind;
-	tool.argv = argv;
-	optind = 0; /* glibc: begin anew */
-	code = tool.command->run(&tool, argc, argv);
+	code = tool.command->run(&tool, argc - optind, argv + optind);
 	return finish(&tool, code);
 }

@@ -5,12 +5,15 @@
 #include <string.h>
 
 #include "atlantis_commands.h"
+#include "choice.h"
 #include "snapshot.h"
 #include "term.h"
 
 struct export
 {
 	struct tool *tool;
+	const char *format;
+	const char *to; /* or NULL: standard output */
 	struct mount mount;
 	struct snapshot tree;
 	bool native;
@@ -73,12 +76,12 @@ static int put_one(struct export *export, struct atlock_foreign *to, const struc
 	return EXIT_DONE;
 }
 
-static int export_to(struct export *export, const char *uri)
+static int export_all(struct export *export)
 {
 	struct atlock_foreign *to = NULL;
 	struct atlock_why why = { .text = "" };
 	int code = EXIT_DONE;
-	int err = uri == NULL ? 0 : atlock_foreign_open(&to, uri, 0, &why);
+	int err = export->to == NULL ? 0 : atlock_foreign_open(&to, export->to, 0, &why);
 
 	if (err < 0)
 		return tool_fail(export->tool, tool_exit_code(-err), "%s", why.text);
@@ -94,42 +97,35 @@ static int export_to(struct export *export, const char *uri)
 	return code == EXIT_DONE && export->conflicts > 0 ? EXIT_REFUSED : code;
 }
 
+static int option_take(void *arg, int letter)
+{
+	struct export *export = arg;
+
+	*(letter == 'f' ? &export->format : &export->to) = optarg;
+	return -1;
+}
+
 int cmd_export(struct tool *tool, int argc, char **argv)
 {
-	static const struct option longs[] = {
-		TOOL_LONG,
-		{ "format", required_argument, NULL, 'f' },
-		{ "to", required_argument, NULL, 't' },
-		{ NULL, 0, NULL, 0 },
-	};
-	struct export export = { .tool = tool };
-	const char *format = "atlantis";
-	const char *to = NULL;
+	struct export export = { .tool = tool, .format = "atlantis" };
 	int code;
-	int c;
 
-	while ((c = getopt_long(argc, argv, TOOL_SHORT "f:t:", longs, NULL)) != -1) {
-		switch (c) {
-		case 'f': format = optarg; continue;
-		case 't': to = optarg; continue;
-		default: code = tool_option(tool, c); break;
-		}
-		if (code >= 0)
-			return code;
-	}
-	export.native = strcmp(format, "jsonl") == 0;
+	code = choice_read(tool, argc, argv, CHOICE_FIRST, option_take, &export);
+	if (code >= 0)
+		return code;
+	export.native = strcmp(export.format, "jsonl") == 0;
 	if (optind != argc)
 		return tool_usage(tool, "\"%s\" is one word too many", argv[optind]);
-	if (!export.native && strcmp(format, "atlantis") != 0)
-		return tool_usage(tool, "the format is atlantis or jsonl, not \"%s\"", format);
-	if (to != NULL && (export.native || strncmp(to, "redis://", strlen("redis://")) != 0))
+	if (!export.native && strcmp(export.format, "atlantis") != 0)
+		return tool_usage(tool, "the format is atlantis or jsonl, not \"%s\"", export.format);
+	if (export.to != NULL && (export.native || strncmp(export.to, "redis://", strlen("redis://")) != 0))
 		return tool_usage(tool, "only Atlantis' records, and only a redis://host:port/db can be written to");
 	code = mount_open(tool, &export.mount);
 	if (code != EXIT_DONE)
 		return code;
 	code = snapshot_read(tool, &export.mount, &export.tree);
 	if (code == EXIT_DONE)
-		code = export_to(&export, to);
+		code = export_all(&export);
 	snapshot_free(&export.tree);
 	mount_close(&export.mount);
 	return code;

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "atlantis_commands.h"
+#include "choice.h"
 #include "lockpath.h"
 #include "snapshot.h"
 #include "term.h"
@@ -24,6 +25,7 @@ struct import {
 	struct mount mount;
 	struct snapshot tree;
 	struct progress progress;
+	unsigned int flags; /* of atlock_foreign_open() */
 	bool dry;
 	bool admin;
 	bool refused; /* a dry run found what the caller may not do */
@@ -227,12 +229,12 @@ static int summary(const struct import *import, int code)
 	return import->outcomes[OUT_CONFLICT] + import->outcomes[OUT_PASSED] > 0 ? EXIT_REFUSED : EXIT_DONE;
 }
 
-static int import_from(struct import *import, const char *uri, unsigned int flags)
+static int import_from(struct import *import, const char *uri)
 {
 	struct atlock_foreign *from;
 	struct atlock_why why = { .text = "" };
 	int code;
-	int err = atlock_foreign_open(&from, uri, flags, &why);
+	int err = atlock_foreign_open(&from, uri, import->flags, &why);
 
 	if (err < 0)
 		return tool_fail(import->tool, tool_exit_code(-err), "%s", why.text);
@@ -249,31 +251,27 @@ static int import_from(struct import *import, const char *uri, unsigned int flag
 	return code;
 }
 
+static int option_take(void *arg, int letter)
+{
+	struct import *import = arg;
+
+	switch (letter) {
+	case 'n': import->dry = true; return -1;
+	case 'O': import->flags |= ATLOCK_FOREIGN_OLDER; return -1;
+	case 'S': import->flags |= ATLOCK_FOREIGN_BEFORE_0_25; return -1;
+	default: return CHOICE_UNKNOWN;
+	}
+}
+
 int cmd_import(struct tool *tool, int argc, char **argv)
 {
-	static const struct option longs[] = {
-		TOOL_LONG,
-		{ "dry-run", no_argument, NULL, 'n' },
-		{ "older", no_argument, NULL, 'o' },
-		{ "status-before-0.25", no_argument, NULL, 's' },
-		{ NULL, 0, NULL, 0 },
-	};
 	struct import import = { .tool = tool };
-	unsigned int flags = 0;
 	int code;
-	int c;
 
-	while ((c = getopt_long(argc, argv, TOOL_SHORT "n", longs, NULL)) != -1) {
-		switch (c) {
-		case 'n': import.dry = true; continue;
-		case 'o': flags |= ATLOCK_FOREIGN_OLDER; continue;
-		case 's': flags |= ATLOCK_FOREIGN_BEFORE_0_25; continue;
-		default: code = tool_option(tool, c); break;
-		}
-		if (code >= 0)
-			return code;
-	}
+	code = choice_read(tool, argc, argv, CHOICE_FIRST, option_take, &import);
+	if (code >= 0)
+		return code;
 	if (argc - optind != 1)
 		return tool_usage(tool, "name one file, one redis://host:port/db, or -");
-	return import_from(&import, argv[optind], flags);
+	return import_from(&import, argv[optind]);
 }

@@ -17,16 +17,20 @@
 #include <time.h>
 
 #include "atlantis_commands.h"
+#include "choice.h"
 #include "snapshot.h"
 
 #define BACKOFF_FIRST ATLOCK_SECOND
 #define BACKOFF_LAST (60 * ATLOCK_SECOND)
+#define INTERVAL_LEAST (ATLOCK_SECOND / 100)
 
 static volatile sig_atomic_t stopping;
 
 struct mirror {
 	struct tool *tool;
 	const char *uri;
+	int64_t interval;
+	bool once;
 	struct mount mount; /* fd -1: not open */
 	struct atlock_foreign *to;
 	struct snapshot last; /* as it was written */
@@ -265,7 +269,7 @@ static int look(struct mirror *mirror)
 	return EXIT_DONE;
 }
 
-static int mirror_run(struct mirror *mirror, bool once, int64_t interval)
+static int mirror_run(struct mirror *mirror)
 {
 	struct sigaction action = { .sa_handler = on_signal };
 	int64_t backoff = BACKOFF_FIRST;
@@ -279,9 +283,9 @@ static int mirror_run(struct mirror *mirror, bool once, int64_t interval)
 			break;
 		if (code != EXIT_DONE)
 			ends_close(mirror);
-		if (once)
+		if (mirror->once)
 			break;
-		rest(code == EXIT_DONE ? interval : backoff);
+		rest(code == EXIT_DONE ? mirror->interval : backoff);
 		backoff = code == EXIT_DONE ? BACKOFF_FIRST : backoff * 2 < BACKOFF_LAST ? backoff * 2 : BACKOFF_LAST;
 	} while (!stopping);
 	if (stopping)
@@ -291,40 +295,33 @@ static int mirror_run(struct mirror *mirror, bool once, int64_t interval)
 	return code == EXIT_DONE && mirror->conflicts > 0 ? EXIT_REFUSED : code;
 }
 
+static int option_take(void *arg, int letter)
+{
+	struct mirror *mirror = arg;
+
+	switch (letter) {
+	case 'D': mirror->prune = true; return -1;
+	case 'O': mirror->once = true; return -1;
+	case 't': mirror->uri = optarg; return -1;
+	case 'I':
+		if (atlock_duration_parse(optarg, false, &mirror->interval) == 0 && mirror->interval >= INTERVAL_LEAST)
+			return -1;
+		return tool_usage(mirror->tool, "an interval is written 500ms, 1s, 1m");
+	default: return CHOICE_UNKNOWN;
+	}
+}
+
 int cmd_mirror(struct tool *tool, int argc, char **argv)
 {
-	static const struct option longs[] = {
-		TOOL_LONG,
-		{ "delete", no_argument, NULL, 'd' },
-		{ "interval", required_argument, NULL, 'i' },
-		{ "once", no_argument, NULL, 'o' },
-		{ "to", required_argument, NULL, 't' },
-		{ NULL, 0, NULL, 0 },
-	};
-	struct mirror mirror = { .tool = tool, .mount = { .fd = -1 } };
-	int64_t interval = ATLOCK_SECOND;
-	bool once = false;
+	struct mirror mirror = { .tool = tool, .interval = ATLOCK_SECOND, .mount = { .fd = -1 } };
 	int code;
-	int c;
 
-	while ((c = getopt_long(argc, argv, TOOL_SHORT "t:", longs, NULL)) != -1) {
-		code = -1;
-		switch (c) {
-		case 'd': mirror.prune = true; break;
-		case 'o': once = true; break;
-		case 't': mirror.uri = optarg; break;
-		case 'i':
-			if (atlock_duration_parse(optarg, false, &interval) < 0 || interval < ATLOCK_SECOND / 100)
-				return tool_usage(tool, "an interval is written 500ms, 1s, 1m");
-			break;
-		default: code = tool_option(tool, c); break;
-		}
-		if (code >= 0)
-			return code;
-	}
+	code = choice_read(tool, argc, argv, CHOICE_FIRST, option_take, &mirror);
+	if (code >= 0)
+		return code;
 	if (optind != argc || mirror.uri == NULL || strncmp(mirror.uri, "redis://", strlen("redis://")) != 0)
 		return tool_usage(tool, "where to? --to redis://host:port/db");
-	code = mirror_run(&mirror, once, interval);
+	code = mirror_run(&mirror);
 	snapshot_free(&mirror.last);
 	ends_close(&mirror);
 	return code;

@@ -3,11 +3,14 @@
 #include <inttypes.h>
 
 #include "atlantis_commands.h"
+#include "choice.h"
 #include "snapshot.h"
 #include "term.h"
 
 struct verify {
 	struct tool *tool;
+	const char *against;
+	unsigned int flags; /* of atlock_foreign_open() */
 	struct snapshot tree;
 	uint64_t same;
 	uint64_t differences;
@@ -61,13 +64,13 @@ static int verify_all(struct verify *verify, struct atlock_foreign *from)
 	return verify->differences > 0 ? EXIT_REFUSED : EXIT_DONE;
 }
 
-static int verify_against(struct verify *verify, const char *uri, unsigned int flags)
+static int verify_run(struct verify *verify)
 {
 	struct atlock_foreign *from;
 	struct atlock_why why = { .text = "" };
 	struct mount mount;
 	int code;
-	int err = atlock_foreign_open(&from, uri, flags, &why);
+	int err = atlock_foreign_open(&from, verify->against, verify->flags, &why);
 
 	if (err < 0)
 		return tool_fail(verify->tool, tool_exit_code(-err), "%s", why.text);
@@ -83,34 +86,29 @@ static int verify_against(struct verify *verify, const char *uri, unsigned int f
 	return code;
 }
 
+static int option_take(void *arg, int letter)
+{
+	struct verify *verify = arg;
+
+	switch (letter) {
+	case 'a': verify->against = optarg; return -1;
+	case 'O': verify->flags |= ATLOCK_FOREIGN_OLDER; return -1;
+	case 'S': verify->flags |= ATLOCK_FOREIGN_BEFORE_0_25; return -1;
+	default: return CHOICE_UNKNOWN;
+	}
+}
+
 int cmd_verify(struct tool *tool, int argc, char **argv)
 {
-	static const struct option longs[] = {
-		TOOL_LONG,
-		{ "against", required_argument, NULL, 'a' },
-		{ "older", no_argument, NULL, 'o' },
-		{ "status-before-0.25", no_argument, NULL, 's' },
-		{ NULL, 0, NULL, 0 },
-	};
 	struct verify verify = { .tool = tool };
-	const char *against = NULL;
-	unsigned int flags = 0;
 	int code;
-	int c;
 
-	while ((c = getopt_long(argc, argv, TOOL_SHORT "a:", longs, NULL)) != -1) {
-		switch (c) {
-		case 'a': against = optarg; continue;
-		case 'o': flags |= ATLOCK_FOREIGN_OLDER; continue;
-		case 's': flags |= ATLOCK_FOREIGN_BEFORE_0_25; continue;
-		default: code = tool_option(tool, c); break;
-		}
-		if (code >= 0)
-			return code;
-	}
-	if (against == NULL && argc - optind == 1)
-		against = argv[optind++];
-	if (against == NULL || optind != argc)
+	code = choice_read(tool, argc, argv, CHOICE_FIRST, option_take, &verify);
+	if (code >= 0)
+		return code;
+	if (verify.against == NULL && argc - optind == 1)
+		verify.against = argv[optind++];
+	if (verify.against == NULL || optind != argc)
 		return tool_usage(tool, "against what? --against FILE, redis://host:port/db, or -");
-	return verify_against(&verify, against, flags);
+	return verify_run(&verify);
 }

@@ -18,6 +18,7 @@
 #include <atlock.h>
 
 #include "audit.h"
+#include "choice.h"
 #include "events.h"
 #include "source.h"
 
@@ -26,7 +27,9 @@
 
 struct archive {
 	struct tool *tool;
+	struct source_where where;
 	const char *name;
+	bool until;              /* --before was given */
 	char before[AUDIT_TIME]; /* "": all there is */
 	FILE *file;
 	struct atlock_audit *audit; /* of what was written */
@@ -323,11 +326,11 @@ static int archive_source(struct archive *archive, struct source *source)
 	return EXIT_DONE;
 }
 
-static int archive_run(struct archive *archive, const struct source_where *where)
+static int archive_run(struct archive *archive)
 {
 	struct source source = { .mount = { .fd = -1 } };
-	int code = where->store != NULL ? source_open_store(archive->tool, where, false, &source.al)
-					: mount_open(archive->tool, &source.mount);
+	int code = archive->where.store != NULL ? source_open_store(archive->tool, &archive->where, false, &source.al)
+						: mount_open(archive->tool, &source.mount);
 	int fd = -1;
 
 	if (code == EXIT_DONE && source.al == NULL && !mount_admin(&source.mount))
@@ -365,32 +368,28 @@ static int before_read(struct archive *archive, const char *text)
 	return -1;
 }
 
+static int option_take(void *arg, int letter)
+{
+	struct archive *archive = arg;
+
+	if (letter != 'b')
+		return source_option(&archive->where, letter);
+	archive->until = true;
+	return before_read(archive, optarg);
+}
+
 int audit_archive(struct tool *tool, int argc, char **argv)
 {
-	static const struct option longs[] = {
-		TOOL_LONG,
-		SOURCE_LONG,
-		{ "before", required_argument, NULL, 'b' },
-		{ NULL, 0, NULL, 0 },
-	};
 	struct archive archive = { .tool = tool };
-	struct source_where where = { .store = NULL };
-	const char *before = NULL;
-	int code = -1;
-	int c;
+	int code;
 
-	while (code < 0 && (c = getopt_long(argc, argv, TOOL_ANYWHERE SOURCE_SHORT "b:", longs, NULL)) != -1) {
-		if (c == 'b')
-			code = before_read(&archive, before = optarg);
-		else
-			code = source_option(tool, &where, c);
-	}
+	code = choice_read(tool, argc, argv, CHOICE_ANYWHERE, option_take, &archive);
 	if (code >= 0)
 		return code;
-	if (before == NULL)
+	if (!archive.until)
 		return tool_usage(tool, "up to when? --before 2026-11-16, today or now");
 	if (optind + 1 != argc)
 		return tool_usage(tool, "where to? One new file");
 	archive.name = argv[optind];
-	return archive_run(&archive, &where);
+	return archive_run(&archive);
 }

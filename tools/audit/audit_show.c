@@ -8,6 +8,7 @@
 #include <atlock.h>
 
 #include "audit.h"
+#include "choice.h"
 #include "events.h"
 #include "term.h"
 
@@ -163,47 +164,35 @@ static int line_show(void *arg, char *text, size_t len, bool whole)
 	return ferror(stdout) != 0 ? EXIT_OUTPUT : EXIT_DONE;
 }
 
-/* -1: go on; else the exit code. */
-static int show_option(struct tool *tool, struct show *show, int option)
+static int option_take(void *arg, int letter)
 {
-	switch (option) {
+	struct show *show = arg;
+
+	switch (letter) {
 	case 'l': show->lock = optarg; return -1;
 	case 'u': show->user = optarg; return -1;
-	case 's': return audit_time_read(tool, optarg, show->since);
-	case 'e': return audit_time_read(tool, optarg, show->until);
+	case 's': return audit_time_read(show->tool, optarg, show->since);
+	case 'e': return audit_time_read(show->tool, optarg, show->until);
 	case 'j': show->json = true; return -1;
 	case 't':
 		show->type = optarg;
-		return type_exists(optarg) ? -1 : tool_usage(tool, "there are no events of type \"%s\"", optarg);
-	default: return tool_option(tool, option);
+		return type_exists(optarg) ? -1 : tool_usage(show->tool, "there are no events of type \"%s\"", optarg);
+	default: return CHOICE_UNKNOWN;
 	}
 }
 
 int audit_show(struct tool *tool, int argc, char **argv)
 {
-	static const struct option longs[] = {
-		TOOL_LONG,
-		{ "lock", required_argument, NULL, 'l' },
-		{ "user", required_argument, NULL, 'u' },
-		{ "since", required_argument, NULL, 's' },
-		{ "until", required_argument, NULL, 'e' },
-		{ "type", required_argument, NULL, 't' },
-		{ "json", no_argument, NULL, 'j' },
-		{ NULL, 0, NULL, 0 },
-	};
 	struct show show = { .tool = tool };
 	struct events events = {
 		.tool = tool, .wants = day_wanted, .file = file_begin, .line = line_show, .arg = &show
 	};
 	struct mount mount = { .fd = -1 };
-	int code = EXIT_DONE;
-	int c;
+	int code;
 
-	while ((c = getopt_long(argc, argv, TOOL_ANYWHERE "l:u:s:e:t:j", longs, NULL)) != -1) {
-		code = show_option(tool, &show, c);
-		if (code >= 0)
-			return code;
-	}
+	code = choice_read(tool, argc, argv, CHOICE_ANYWHERE, option_take, &show);
+	if (code >= 0)
+		return code;
 	events.files = argv + optind;
 	events.count = argc - optind;
 	code = events.count == 0 ? mount_open(tool, &mount) : EXIT_DONE;

@@ -8,6 +8,7 @@
 #include <atlock.h>
 
 #include "audit.h"
+#include "choice.h"
 #include "events.h"
 #include "source.h"
 
@@ -117,18 +118,17 @@ static int verify_files(struct tool *tool, struct atlock_audit *audit, char **fi
 	return code == EXIT_DONE ? verify_end(tool, audit, must, begin) : code;
 }
 
-static int verify_store(struct tool *tool, const char *store)
+static int verify_store(struct tool *tool, const struct source_where *where)
 {
-	struct atlock_setup setup = { .readonly = true, .store_owner = source_service_user() };
 	struct atlock_anchor anchor;
 	struct atlock_status status;
 	struct atlock_why why;
 	struct atlock *al;
-	int err = atlock_open(&al, store, &setup, &why);
-	int code = EXIT_DONE;
+	int code = source_open_store(tool, where, true, &al);
+	int err;
 
-	if (err < 0)
-		return tool_fail(tool, tool_exit_code(-err), "%s", why.text);
+	if (code != EXIT_DONE)
+		return code;
 	err = atlock_events_verify(al, NULL, &why);
 	if (err != 0)
 		code = tool_fail(tool, err < 0 ? EXIT_REFUSED : EXIT_DATA, "%s", why.text);
@@ -141,33 +141,37 @@ static int verify_store(struct tool *tool, const char *store)
 	return code;
 }
 
+struct verify {
+	const struct tool *tool;
+	struct atlock_audit *audit;
+	struct source_where where;
+};
+
+static int option_take(void *arg, int letter)
+{
+	struct verify *verify = arg;
+	struct atlock_why why;
+
+	switch (letter) {
+	case 'a':
+		return atlock_audit_anchor(verify->audit, optarg, &why) < 0 ? tool_usage(verify->tool, "%s", why.text)
+									    : -1;
+	default: return source_option(&verify->where, letter);
+	}
+}
+
 int audit_verify(struct tool *tool, int argc, char **argv)
 {
-	static const struct option longs[] = {
-		TOOL_LONG,
-		{ "store", required_argument, NULL, 'S' },
-		{ "anchor", required_argument, NULL, 'a' },
-		{ NULL, 0, NULL, 0 },
-	};
-	struct atlock_audit *audit = atlock_audit_new();
-	const char *store = NULL;
-	struct atlock_why why;
-	int code = audit == NULL ? EXIT_SYSTEM : -1;
-	int c;
+	struct verify verify = { .tool = tool, .audit = atlock_audit_new() };
+	int code = EXIT_SYSTEM;
 
-	while (code < 0 && (c = getopt_long(argc, argv, TOOL_ANYWHERE "S:a:", longs, NULL)) != -1) {
-		if (c == 'S')
-			store = optarg;
-		else if (c != 'a')
-			code = tool_option(tool, c);
-		else if (atlock_audit_anchor(audit, optarg, &why) < 0)
-			code = tool_usage(tool, "%s", why.text);
-	}
-	if (code < 0 && store != NULL && optind < argc)
+	if (verify.audit != NULL)
+		code = choice_read(tool, argc, argv, CHOICE_ANYWHERE, option_take, &verify);
+	if (code < 0 && verify.where.store != NULL && optind < argc)
 		code = tool_usage(tool, "a store or files, not both");
 	if (code < 0)
-		code = store != NULL ? verify_store(tool, store)
-				     : verify_files(tool, audit, argv + optind, argc - optind);
-	atlock_audit_free(audit);
+		code = verify.where.store != NULL ? verify_store(tool, &verify.where)
+						  : verify_files(tool, verify.audit, argv + optind, argc - optind);
+	atlock_audit_free(verify.audit);
 	return code;
 }

@@ -4,29 +4,30 @@
 
 #include "audit.h"
 #include "audit_command.h"
+#include "choice.h"
 
 static const struct {
 	const char *name;
 	command_fn *run;
 } actions[] = { { "show", audit_show }, { "verify", audit_verify }, { "archive", audit_archive } };
 
+/* The options are those of what is done, and follow it. */
+static int none_take(void *arg, int letter)
+{
+	(void)arg, (void)letter;
+	return CHOICE_UNKNOWN;
+}
+
 int cmd_audit(struct tool *tool, int argc, char **argv)
 {
-	static const struct option longs[] = { TOOL_LONG, { NULL, 0, NULL, 0 } };
-	int c;
+	int code = choice_read(tool, argc, argv, CHOICE_FIRST, none_take, NULL);
 
-	while ((c = getopt_long(argc, argv, TOOL_SHORT, longs, NULL)) != -1) {
-		int code = tool_option(tool, c);
-
-		if (code >= 0)
-			return code;
-	}
+	if (code >= 0)
+		return code;
 	if (optind == argc)
 		return tool_usage(tool, "say show, verify or archive");
 	argc -= optind;
 	argv += optind;
-	tool->argv = argv;
-	optind = 0; /* glibc: begin anew */
 	for (size_t i = 0; i < sizeof(actions) / sizeof(actions[0]); i++)
 		if (strcmp(actions[i].name, argv[0]) == 0)
 			return actions[i].run(tool, argc, argv);

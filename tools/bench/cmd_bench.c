@@ -10,6 +10,7 @@
 
 #include "bench.h"
 #include "bench_command.h"
+#include "choice.h"
 #include "term.h"
 
 #define JOBS 8
@@ -233,12 +234,13 @@ static int bench_run(struct bench *bench)
 	return code == EXIT_DONE ? left : code;
 }
 
-static int option_take(struct bench *bench, int option)
+static int option_take(void *arg, int letter)
 {
+	struct bench *bench = arg;
 	const char *wrong = NULL;
 	int code;
 
-	switch (option) {
+	switch (letter) {
 	case 'j':
 		bench->jobs = (unsigned int)strtonum(optarg, 1, BENCH_JOBS_MAX, &wrong);
 		if (wrong == NULL)
@@ -251,7 +253,7 @@ static int option_take(struct bench *bench, int option)
 		return code;
 	case 'J': bench->json = true; return -1;
 	case 'f': bench->force = true; return -1;
-	default: return tool_option(bench->tool, option);
+	default: return CHOICE_UNKNOWN;
 	}
 }
 
@@ -278,23 +280,12 @@ static int plan_take(struct bench *bench, char *const *words)
 
 int cmd_bench(struct tool *tool, int argc, char **argv)
 {
-	static const struct option longs[] = {
-		TOOL_LONG,
-		{ "jobs", required_argument, NULL, 'j' },
-		{ "time", required_argument, NULL, 't' },
-		{ "json", no_argument, NULL, 'J' },
-		{ "force", no_argument, NULL, 'f' },
-		{ NULL, 0, NULL, 0 },
-	};
 	struct bench bench = { .tool = tool, .jobs = JOBS, .duration = DURATION };
 	int code;
-	int c;
 
-	while ((c = getopt_long(argc, argv, TOOL_ANYWHERE "j:t:f", longs, NULL)) != -1) {
-		code = option_take(&bench, c);
-		if (code >= 0)
-			return code;
-	}
+	code = choice_read(tool, argc, argv, CHOICE_ANYWHERE, option_take, &bench);
+	if (code >= 0)
+		return code;
 	code = plan_take(&bench, argv + optind);
 	if (code >= 0)
 		return code;

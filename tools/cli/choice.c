@@ -1,8 +1,19 @@
 #include "choice.h"
 
+#include <bsd/string.h>
 #include <ctype.h>
+#include <getopt.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "help.h"
+
+#define CHOICES_MAX 32 /* of one command */
+
+const char choice_common[] = "  -h, --help       how to use it\n"
+			     "  -m, --mount DIR  the mount to use\n";
+
+static const char program[] = "  -V, --version\n";
 
 bool choice_next(const char **text, struct choice *out)
 {
@@ -37,5 +48,173 @@ bool choice_next(const char **text, struct choice *out)
 	return false;
 }
 
-const char choice_common[] = "  -h, --help       how to use it\n"
-			     "  -m, --mount DIR  the mount to use\n";
+/* Calls `fn` with each option there is. */
+typedef void each_fn(void *arg, const struct choice *choice);
+static void choices_each(const struct tool *tool, each_fn *fn, void *arg)
+{
+	const char *texts[] = { tool->command == NULL ? program : tool->command->more, choice_common };
+	struct choice choice;
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+		while (choice_next(&texts[i], &choice))
+			fn(arg, &choice);
+}
+
+/* --- Options that are wrong --- */
+
+static void choice_near(void *arg, const struct choice *choice)
+{
+	nearest_try(arg, choice->name);
+}
+
+/* The options that a word is the beginning of. */
+struct beginnings {
+	const char *word;
+	size_t count;
+	char names[256]; /* "--store or --status" */
+};
+
+static void choice_begins(void *arg, const struct choice *choice)
+{
+	struct beginnings *it = arg;
+
+	if (strncmp(choice->name, it->word, strlen(it->word)) != 0)
+		return;
+	strlcat(it->names, it->count++ == 0 ? "--" : " or --", sizeof(it->names));
+	strlcat(it->names, choice->name, sizeof(it->names));
+}
+
+static int option_unknown(const struct tool *tool, const char *word)
+{
+	struct beginnings beginnings = { .word = word };
+	struct nearest nearest;
+
+	choices_each(tool, choice_begins, &beginnings);
+	if (beginnings.count > 1)
+		return tool_usage(tool, "\"--%s\" may be %s", word, beginnings.names);
+	nearest_begin(&nearest, word);
+	choices_each(tool, choice_near, &nearest);
+	if (nearest.found[0] == '\0')
+		return tool_usage(tool, "there is no option \"--%s\"", word);
+	return tool_fail(tool, EXIT_USAGE, "there is no option \"--%s\": did you mean \"--%s\"?", word, nearest.found);
+}
+
+/* A long option with one dash is read as letters, the first of which may well be some. */
+static bool is_long(const struct tool *tool, const char *word)
+{
+	struct beginnings beginnings = { .word = word == NULL || word[0] != '-' ? "-" : word + 1 };
+
+	choices_each(tool, choice_begins, &beginnings);
+	return beginnings.count == 1 && strlen(beginnings.word) > 1;
+}
+
+static int option_wrong(const struct tool *tool, char *const *argv, int option)
+{
+	const char *last = argv[optind - 1];
+	char word[NEAREST_MAX + 1];
+
+	if (strncmp(last, "--", 2) == 0) {
+		(void)snprintf(word, sizeof(word), "%.*s", (int)strcspn(last + 2, "="), last + 2);
+		if (option != ':' && optopt == 0)
+			return option_unknown(tool, word);
+		return tool_usage(tool, "--%s %s", word, option == ':' ? "lacks its value" : "takes no value");
+	}
+	if (is_long(tool, argv[optind]))
+		last = argv[optind];
+	if (is_long(tool, last))
+		return tool_fail(tool, EXIT_USAGE, "there is no option \"%s\": did you mean \"-%s\"?", last, last);
+	return tool_usage(tool, option == ':' ? "-%c lacks its value" : "there is no option \"-%c\"", optopt);
+}
+
+/* --- Reading them --- */
+
+/* What getopt_long(3) wants to know. */
+struct known {
+	struct choice choices[CHOICES_MAX];
+	struct option longs[CHOICES_MAX + 1];
+	char shorts[2 * CHOICES_MAX + sizeof("+:")];
+	size_t count;
+};
+
+static void known_add(void *arg, const struct choice *choice)
+{
+	struct known *known = arg;
+	struct choice *mine = &known->choices[known->count];
+	const char letter[] = { choice->letter, '\0' };
+
+	if (known->count == CHOICES_MAX)
+		return;
+	*mine = *choice;
+	known->longs[known->count++] = (struct option){
+		.name = mine->name,
+		.has_arg = mine->value ? required_argument : no_argument,
+		.val = mine->letter != '\0' ? mine->letter : toupper((unsigned char)mine->name[0]),
+	};
+	strlcat(known->shorts, letter, sizeof(known->shorts));
+	if (choice->letter != '\0' && choice->value)
+		strlcat(known->shorts, ":", sizeof(known->shorts));
+}
+
+/* An option that the help has, but not for this one of the actions that it explains. */
+static int option_misplaced(const struct tool *tool, const struct known *known, char *const *argv, int letter)
+{
+	size_t i = 0;
+
+	while (known->longs[i].val != letter)
+		i++;
+	return tool_usage(tool, "--%s is not for %s", known->longs[i].name, argv[0]);
+}
+
+static int option_take(struct tool *tool, char *const *argv, int letter)
+{
+	switch (letter) {
+	case 'm': tool->mount = optarg; return -1;
+	case '?':
+	case ':': return option_wrong(tool, argv, letter);
+	case 'h':
+		if (tool->command == NULL)
+			help_short(stdout, tool->commands);
+		else
+			help_one(stdout, tool->command);
+		return EXIT_DONE;
+	default: return CHOICE_UNKNOWN;
+	}
+}
+
+int choice_read(struct tool *tool, int argc, char **argv, enum choice_order order, choice_fn *fn, void *arg)
+{
+	struct known known = { .count = 0 };
+	int code = -1;
+	int letter;
+
+	strlcpy(known.shorts, order == CHOICE_FIRST ? "+:" : ":", sizeof(known.shorts));
+	choices_each(tool, known_add, &known);
+	optind = 0; /* glibc: begin anew */
+	while (code < 0 && (letter = getopt_long(argc, argv, known.shorts, known.longs, NULL)) != -1) {
+		code = option_take(tool, argv, letter);
+		if (code == CHOICE_UNKNOWN)
+			code = fn(arg, letter);
+		if (code == CHOICE_UNKNOWN)
+			code = option_misplaced(tool, &known, argv, letter);
+	}
+	return code;
+}
+
+static int none_take(void *arg, int letter)
+{
+	(void)arg, (void)letter;
+	return CHOICE_UNKNOWN;
+}
+
+int choice_words(struct tool *tool, int argc, char **argv, int least, int most, const char *question)
+{
+	int code = choice_read(tool, argc, argv, CHOICE_ANYWHERE, none_take, NULL);
+
+	if (code >= 0)
+		return code;
+	if (argc - optind < least)
+		return tool_usage(tool, "%s", question);
+	if (argc - optind > most)
+		return tool_usage(tool, "\"%s\" is one word too many", argv[optind + most]);
+	return -1;
+}

@@ -1,8 +1,13 @@
-/* The options of a command, as its help tells about them. */
+/*
+ * The options of a command. They are written once, in its help: what people read there is what getopt_long(3) is told to take,
+ * what is suggested for a mistyped word, and what shells complete.
+ */
 #ifndef TOOLS_CHOICE_H
 #define TOOLS_CHOICE_H
 
 #include <stdbool.h>
+
+#include "command.h"
 
 /* An option as a line of help has it: "  -w, --wait TIME      wait for them". */
 struct choice {
@@ -17,5 +22,28 @@ bool choice_next(const char **text, struct choice *out);
 
 /* The help text of those that every command has. */
 extern const char choice_common[];
+
+/* Whether options end at the first other word, or may follow words. */
+enum choice_order { CHOICE_FIRST, CHOICE_ANYWHERE };
+
+/*
+ * Takes one option, whose value is in optarg. `letter` is the option's letter; an option without one goes by the first letter
+ * of its name in upper case: 'K' is --key-file. -1: go on; CHOICE_UNKNOWN: it is another's; else the exit code, once it has
+ * said what is wrong.
+ */
+typedef int choice_fn(void *arg, int letter);
+#define CHOICE_UNKNOWN (-2)
+
+/*
+ * Reads the options of tool->command, or without one those of the program. Those that every command has are dealt with; `fn`
+ * takes the others. Leaves optind at the first other word. -1: go on; else the exit code.
+ */
+int choice_read(struct tool *tool, int argc, char **argv, enum choice_order order, choice_fn *fn, void *arg);
+
+/*
+ * The same for commands without options of their own, and leaves optind at the first of `least` to `most` words. Asks
+ * `question` where words are missing.
+ */
+int choice_words(struct tool *tool, int argc, char **argv, int least, int most, const char *question);
 
 #endif

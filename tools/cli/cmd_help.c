@@ -3,27 +3,27 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "choice.h"
 #include "help.h"
 #include "shell_commands.h"
 
+static int all_take(void *arg, int letter)
+{
+	bool *all = arg;
+
+	(void)letter;
+	*all = true;
+	return -1;
+}
+
 int cmd_help(struct tool *tool, int argc, char **argv)
 {
-	static const struct option longs[] = {
-		TOOL_LONG,
-		{ "all", no_argument, NULL, 'a' },
-		{ NULL, 0, NULL, 0 },
-	};
 	const struct command *command;
 	bool all = false;
-	int code;
-	int c;
+	int code = choice_read(tool, argc, argv, CHOICE_ANYWHERE, all_take, &all);
 
-	while ((c = getopt_long(argc, argv, TOOL_ANYWHERE "a", longs, NULL)) != -1) {
-		all = all || c == 'a';
-		code = c == 'a' ? -1 : tool_option(tool, c);
-		if (code >= 0)
-			return code;
-	}
+	if (code >= 0)
+		return code;
 	if (argc - optind > 1 || (all && optind < argc))
 		return tool_usage(tool, "one command at a time");
 	if (all || optind == argc) {

@@ -2,8 +2,8 @@
  * What the commands of atlock(1) share: the table they stand in, how they end, how they say what is wrong.
  *
  * A command is one file, cmd_<name>.c, with one function; the header of its room declares it, and a row in atlock.c makes it
- * known. The function gets the words from its own name on, reads its options with getopt_long(3), and returns one of the
- * exit codes. Results go to standard output, everything else to standard error.
+ * known. The function gets the words from its own name on, reads its options by choice_read(), and returns one of the exit
+ * codes. Results go to standard output, everything else to standard error.
  */
 #ifndef TOOLS_COMMAND_H
 #define TOOLS_COMMAND_H
@@ -33,7 +33,7 @@ struct command {
 	const char *name;
 	const char *usage; /* what follows the name */
 	const char *help;  /* one line */
-	const char *more;  /* the rest of --help: options, a line each */
+	const char *more;  /* the rest of --help: options, a line each, from which choice_read() knows them */
 	command_fn *run;
 };
 
@@ -42,7 +42,6 @@ struct tool {
 	const struct command *commands; /* all there are, by name; one without a name follows the last */
 	const struct command *command;  /* the one that runs, or NULL */
 	const char *mount;              /* -m, or NULL */
-	char **argv;                    /* the words that getopt_long(3) reads now */
 };
 
 /* The command of that name, or NULL. */
@@ -54,26 +53,8 @@ int tool_fail(const struct tool *tool, int code, const char *format, ...) __attr
 /* The same for wrong words, with a hint at --help; returns EXIT_USAGE. */
 int tool_usage(const struct tool *tool, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* What getopt_long(3) returned and the command does not know: -m, --help, or wrong. -1: go on; else the exit code. */
-int tool_option(struct tool *tool, int option);
-
-/*
- * For commands without options of their own: reads those that every command has, and leaves optind at the first of `least` to
- * `most` words. -1: go on; else the exit code, once it has asked `question` where words are missing.
- */
-int tool_words(struct tool *tool, int argc, char **argv, int least, int most, const char *question);
-
 /* --<name> is a duration in optarg: -1, or EXIT_USAGE once it has said that it is none. */
 int tool_duration(const struct tool *tool, const char *name, bool never, int64_t *out);
-
-/* The short options and rows of long ones that every command has, for getopt_long(3). */
-#define TOOL_SHORT "+:hm:"
-#define TOOL_ANYWHERE ":hm:" /* the same for commands whose options may also follow their words */
-#define TOOL_LONG                                     \
-	{ "help", no_argument, NULL, 'h' },           \
-	{                                             \
-		"mount", required_argument, NULL, 'm' \
-	}
 
 /* What a count's noun ends with: "1 lock", "2 locks". */
 #define TOOL_S(count) ((count) == 1 ? "" : "s")

@@ -1,10 +1,10 @@
 #include "help.h"
 
+#include <bsd/string.h>
 #include <ctype.h>
 #include <stdbool.h>
 #include <string.h>
 
-#include "nearest.h"
 #include "term.h"
 
 #define COLUMNS 80
@@ -218,6 +218,26 @@ void help_one(FILE *out, const struct command *command)
 	fprintf(out, "\n%c%s.\n%s", toupper((unsigned char)command->help[0]), command->help + 1,
 		command->more[0] == '\0' ? "" : "\n");
 	text_put(&page, command->more);
+}
+
+/* --- Mistyped words --- */
+
+#define NEAR 2 /* letters a word may be off and still be suggested */
+
+void nearest_begin(struct nearest *nearest, const char *word)
+{
+	*nearest = (struct nearest){ .word = word, .distance = NEAR + 1 };
+}
+
+void nearest_try(struct nearest *nearest, const char *known)
+{
+	size_t distance = atlock_word_distance(nearest->word, known);
+
+	/* Of a short word everything may be changed. */
+	if (distance >= nearest->distance || distance >= strlen(known))
+		return;
+	nearest->distance = distance;
+	strlcpy(nearest->found, known, sizeof(nearest->found));
 }
 
 int help_unknown(const struct command *commands, const char *name)

@@ -4,11 +4,12 @@
 #include <getopt.h>
 #include <string.h>
 
+#include "choice.h"
 #include "lockpath.h"
 
-int filter_option(struct tool *tool, struct filter *filter, int option)
+int filter_option(const struct tool *tool, struct filter *filter, int letter)
 {
-	switch (option) {
+	switch (letter) {
 	case 'o': filter->owner = optarg; return -1;
 	case 'W': filter->who = optarg; return -1;
 	case 'r': filter->repo = optarg; return -1;
@@ -19,7 +20,7 @@ int filter_option(struct tool *tool, struct filter *filter, int option)
 		if (strtonum(optarg, 1, INT64_MAX, NULL) > 0)
 			return -1;
 		return tool_usage(tool, "--pull is the number of a pull request, not \"%s\"", optarg);
-	default: return tool_option(tool, option);
+	default: return CHOICE_UNKNOWN;
 	}
 }
 

@@ -15,17 +15,8 @@ struct filter {
 	int64_t expiring; /* ends within so long */
 };
 
-#define FILTER_SHORT "o:r:p:"
-#define FILTER_LONG                                                                                 \
-	{ "owner", required_argument, NULL, 'o' }, { "who", required_argument, NULL, 'W' },         \
-		{ "repo", required_argument, NULL, 'r' }, { "pull", required_argument, NULL, 'p' }, \
-		{ "older-than", required_argument, NULL, 'O' },                                     \
-	{                                                                                           \
-		"expiring-within", required_argument, NULL, 'E'                                     \
-	}
-
-/* One of these, or else one that every command has. -1: go on; else the exit code. */
-int filter_option(struct tool *tool, struct filter *filter, int option);
+/* Takes one of the options that choose, as a choice_fn does. */
+int filter_option(const struct tool *tool, struct filter *filter, int letter);
 
 /* The word that says below which path, or NULL. EXIT_DONE, or EXIT_USAGE once it has said that no lock can be there. */
 int filter_prefix(const struct tool *tool, struct filter *filter, const struct mount *mount, const char *word);

@@ -7,25 +7,29 @@
 #include <string.h>
 #include <unistd.h>
 
-int source_option(struct tool *tool, struct source_where *where, int option)
+#include "choice.h"
+
+int source_option(struct source_where *where, int letter)
 {
-	switch (option) {
+	switch (letter) {
 	case 'S': where->store = optarg; return -1;
 	case 'K': where->key_file = optarg; return -1;
-	default: return tool_option(tool, option);
+	default: return CHOICE_UNKNOWN;
 	}
+}
+
+static int where_take(void *arg, int letter)
+{
+	return source_option(arg, letter);
 }
 
 int source_words(struct tool *tool, int argc, char **argv, struct source_where *where, const char *which_store,
 		 const char *which_word)
 {
-	static const struct option longs[] = { TOOL_LONG, SOURCE_LONG, { NULL, 0, NULL, 0 } };
-	int code = -1;
-	int c;
+	int code;
 
 	*where = (struct source_where){ .store = NULL };
-	while (code < 0 && (c = getopt_long(argc, argv, TOOL_ANYWHERE SOURCE_SHORT, longs, NULL)) != -1)
-		code = source_option(tool, where, c);
+	code = choice_read(tool, argc, argv, CHOICE_ANYWHERE, where_take, where);
 	if (code >= 0)
 		return code;
 	if (where->store == NULL && which_store != NULL)
@@ -42,7 +46,8 @@ static const struct {
 	{ ENOKEY, EXIT_PERMISSION },    { EROFS, EXIT_DATA },
 };
 
-uid_t source_service_user(void)
+/* For root: the user that the package's service runs as, who is trusted with a store. 0 if there is none. */
+static uid_t service_user(void)
 {
 	const struct passwd *user = geteuid() == 0 ? getpwnam("atlockfs") : NULL;
 
@@ -60,7 +65,7 @@ static int store_open(const struct tool *tool, const struct source_where *where,
 	*out = NULL;
 	atlock_options_init(&options);
 	setup.options = &options;
-	setup.store_owner = source_service_user();
+	setup.store_owner = service_user();
 	err = where->key_file == NULL ? 0 : atlock_option_set(&options, "key_file", where->key_file, &why);
 	if (err == 0)
 		err = atlock_open(out, where->store, &setup, &why);

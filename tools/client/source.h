@@ -21,15 +21,8 @@ struct source_where {
 	const char *key_file;
 };
 
-#define SOURCE_SHORT "S:"
-#define SOURCE_LONG                                      \
-	{ "store", required_argument, NULL, 'S' },       \
-	{                                                \
-		"key-file", required_argument, NULL, 'K' \
-	}
-
-/* One of these, or else one that every command has. -1: go on; else the exit code. */
-int source_option(struct tool *tool, struct source_where *where, int option);
+/* Takes one of them, as a choice_fn does. */
+int source_option(struct source_where *where, int letter);
 
 /*
  * For commands about a store and one other directory: reads the options, of which --store must be there unless `which_store` is NULL,
@@ -40,9 +33,6 @@ int source_words(struct tool *tool, int argc, char **argv, struct source_where *
 
 /* EXIT_DONE, or another exit code once it has said what is wrong. */
 int source_open(struct tool *tool, const struct source_where *where, struct source *out);
-
-/* For root: the user that the package's service runs as, who is trusted with a store. 0 if there is none. */
-uid_t source_service_user(void);
 
 /* A store alone: to read it, or as its only user to change it. */
 int source_open_store(struct tool *tool, const struct source_where *where, bool readonly, struct atlock **out);

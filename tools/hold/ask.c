@@ -3,12 +3,12 @@
 #include <getopt.h>
 #include <stdio.h>
 
-int ask_option(struct tool *tool, struct ask *ask, int option)
+int ask_option(const struct tool *tool, struct ask *ask, int letter)
 {
 	enum atlock_priority priority;
 	int64_t ttl;
 
-	switch (option) {
+	switch (letter) {
 	case 'w': return tool_duration(tool, "wait", true, &ask->wait);
 	case 't': ask->ttl = optarg; return tool_duration(tool, "ttl", true, &ttl);
 	case 'p':
@@ -16,7 +16,7 @@ int ask_option(struct tool *tool, struct ask *ask, int option)
 		if (atlock_priority_parse(optarg, &priority) == 0)
 			return -1;
 		return tool_usage(tool, "--priority is low, normal, high or critical, not \"%s\"", optarg);
-	default: return tool_option(tool, option);
+	default: return CHOICE_UNKNOWN;
 	}
 }
 

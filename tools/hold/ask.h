@@ -5,7 +5,7 @@
 #include <atlock.h>
 #include <stdint.h>
 
-#include "command.h"
+#include "choice.h"
 
 struct ask {
 	int64_t wait; /* 0: not at all */
@@ -13,15 +13,8 @@ struct ask {
 	const char *priority;
 };
 
-#define ASK_SHORT "w:p:t:"
-#define ASK_LONG                                                                                \
-	{ "wait", required_argument, NULL, 'w' }, { "priority", required_argument, NULL, 'p' }, \
-	{                                                                                       \
-		"ttl", required_argument, NULL, 't'                                             \
-	}
-
-/* One of them, or else one that every command has. -1: go on; else the exit code. */
-int ask_option(struct tool *tool, struct ask *ask, int option);
+/* Takes one of them, as a choice_fn does. */
+int ask_option(const struct tool *tool, struct ask *ask, int letter);
 
 /* The lines that say so in a request; `more` follows. */
 void ask_text(const struct ask *ask, const char *more, char *out, size_t len);

@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <string.h>
 
+#include "choice.h"
 #include "hold_commands.h"
 #include "lockpath.h"
 #include "term.h"
@@ -55,7 +56,7 @@ int cmd_force_unlock(struct tool *tool, int argc, char **argv)
 	int first = EXIT_DONE;
 	int code;
 
-	code = tool_words(tool, argc, argv, 1, INT_MAX, "which lock? A path, or an id as cat and ls show it");
+	code = choice_words(tool, argc, argv, 1, INT_MAX, "which lock? A path, or an id as cat and ls show it");
 	if (code >= 0)
 		return code;
 	code = mount_open(tool, &mount);

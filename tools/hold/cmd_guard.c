@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "choice.h"
 #include "hold_commands.h"
 #include "job.h"
 #include "mount.h"
@@ -168,42 +169,31 @@ static int probe_add(struct guard *guard, char *text)
 	return -1;
 }
 
-static int option_take(struct guard *guard, int option)
+static int option_take(void *arg, int letter)
 {
-	switch (option) {
+	struct guard *guard = arg;
+
+	switch (letter) {
 	case 'a': guard->app = optarg; return -1;
 	case 'p': return probe_add(guard, optarg);
-	case 't':
-		if (atlock_duration_parse(optarg, false, &guard->timeout) == 0 && guard->timeout > 0)
-			return -1;
-		return tool_usage(guard->tool, "--timeout is a duration such as 2s, not \"%s\"", optarg);
-	default: return tool_option(guard->tool, option);
+	case 't': return tool_duration(guard->tool, "timeout", false, &guard->timeout);
+	default: return CHOICE_UNKNOWN;
 	}
 }
 
 /* Options may stand on both sides of the resource; the command begins after "--", or with the first word that is none. */
 static int words_take(struct guard *guard, int argc, char **argv)
 {
-	static const struct option longs[] = {
-		TOOL_LONG,
-		{ "app", required_argument, NULL, 'a' },
-		{ "probe", required_argument, NULL, 'p' },
-		{ "timeout", required_argument, NULL, 't' },
-		{ NULL, 0, NULL, 0 },
-	};
-	int code;
-	int c;
+	int code = choice_read(guard->tool, argc, argv, CHOICE_FIRST, option_take, guard);
 
-	for (;;) {
-		while ((c = getopt_long(argc, argv, TOOL_SHORT "a:p:t:", longs, NULL)) != -1) {
-			code = option_take(guard, c);
-			if (code >= 0)
-				return code;
-		}
-		if (guard->resource != NULL || optind >= argc)
-			break;
-		guard->resource = argv[optind++];
+	if (code < 0 && optind < argc) {
+		guard->resource = argv[optind];
+		argc -= optind;
+		argv += optind;
+		code = choice_read(guard->tool, argc, argv, CHOICE_FIRST, option_take, guard);
 	}
+	if (code >= 0)
+		return code;
 	guard->command = argv + optind;
 	if (guard->resource == NULL || atlock_component_check(guard->resource, NULL) < 0)
 		return tool_usage(guard->tool, "which resource? A name in shared/ comes first");

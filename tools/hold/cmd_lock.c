@@ -16,9 +16,11 @@ struct lock {
 	char text[1024];
 };
 
-static int option_take(struct lock *lock, int option)
+static int option_take(void *arg, int letter)
 {
-	switch (option) {
+	struct lock *lock = arg;
+
+	switch (letter) {
 	case 'r':
 		lock->reason = optarg;
 		if (strchr(optarg, '\n') == NULL && strlen(optarg) <= REASON_MAX)
@@ -29,7 +31,7 @@ static int option_take(struct lock *lock, int option)
 		if (optarg[0] != '\0' && strlen(optarg) <= ATLOCK_WHO_MAX)
 			return -1;
 		return tool_usage(lock->tool, "--who is a name such as build-17, of at most %d bytes", ATLOCK_WHO_MAX);
-	default: return ask_option(lock->tool, &lock->ask, option);
+	default: return ask_option(lock->tool, &lock->ask, letter);
 	}
 }
 
@@ -78,25 +80,13 @@ static int lock_run(struct lock *lock, char *const *words)
 
 int cmd_lock(struct tool *tool, int argc, char **argv)
 {
-	static const struct option longs[] = {
-		TOOL_LONG,
-		ASK_LONG,
-		{ "reason", required_argument, NULL, 'r' },
-		{ "who", required_argument, NULL, 'W' },
-		{ NULL, 0, NULL, 0 },
-	};
 	struct lock lock = { .tool = tool };
 	int code;
-	int c;
 
-	while ((c = getopt_long(argc, argv, TOOL_ANYWHERE ASK_SHORT "r:W:", longs, NULL)) != -1) {
-		code = option_take(&lock, c);
-		if (code >= 0)
-			return code;
-	}
+	code = choice_read(tool, argc, argv, CHOICE_ANYWHERE, option_take, &lock);
+	if (code >= 0)
+		return code;
 	if (optind == argc)
 		return tool_usage(tool, "which lock?");
-	if (lock.reason != NULL && strlen(lock.reason) > 700)
-		return tool_usage(tool, "--reason is at most 700 bytes long");
 	return lock_run(&lock, argv + optind);
 }

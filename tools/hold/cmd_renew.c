@@ -3,10 +3,12 @@
 #include <getopt.h>
 #include <sys/stat.h>
 
+#include "choice.h"
 #include "hold_commands.h"
 #include "lockpath.h"
 
 struct renew {
+	const struct tool *tool;
 	struct mount mount;
 	char text[64]; /* what to write; "": the lease it has, from now */
 };
@@ -20,30 +22,24 @@ static int renew_one(void *arg, const char *path)
 	return utimensat(renew->mount.fd, path, NULL, 0) != 0 ? -errno : 0;
 }
 
-static int option_take(struct tool *tool, struct renew *renew, int option)
+static int option_take(void *arg, int letter)
 {
+	struct renew *renew = arg;
+	bool ttl = letter == 't';
 	int64_t time;
 	int code;
 
-	if (option != 't' && option != 'a')
-		return tool_option(tool, option);
 	if (renew->text[0] != '\0')
-		return tool_usage(tool, "one of --ttl and --add is enough");
-	code = tool_duration(tool, option == 't' ? "ttl" : "add", option == 't', &time);
+		return tool_usage(renew->tool, "one of --ttl and --add is enough");
+	code = tool_duration(renew->tool, ttl ? "ttl" : "add", ttl, &time);
 	if (code < 0)
-		(void)snprintf(renew->text, sizeof(renew->text), "%s=%s\n", option == 't' ? "ttl" : "renew", optarg);
+		(void)snprintf(renew->text, sizeof(renew->text), "%s=%s\n", ttl ? "ttl" : "renew", optarg);
 	return code;
 }
 
 int cmd_renew(struct tool *tool, int argc, char **argv)
 {
-	static const struct option longs[] = {
-		TOOL_LONG,
-		{ "ttl", required_argument, NULL, 't' },
-		{ "add", required_argument, NULL, 'a' },
-		{ NULL, 0, NULL, 0 },
-	};
-	struct renew renew = { .text = "" };
+	struct renew renew = { .tool = tool };
 	const struct lockpath_act act = {
 		.fn = renew_one,
 		.arg = &renew,
@@ -51,13 +47,10 @@ int cmd_renew(struct tool *tool, int argc, char **argv)
 			"if that is you, name it LOCK@WHO, or where it is a session, renew it there or see 'atlock help transfer'",
 	};
 	int code;
-	int c;
 
-	while ((c = getopt_long(argc, argv, TOOL_ANYWHERE "t:a:", longs, NULL)) != -1) {
-		code = option_take(tool, &renew, c);
-		if (code >= 0)
-			return code;
-	}
+	code = choice_read(tool, argc, argv, CHOICE_ANYWHERE, option_take, &renew);
+	if (code >= 0)
+		return code;
 	if (optind == argc)
 		return tool_usage(tool, "which lock?");
 	code = mount_open(tool, &renew.mount);

@@ -288,36 +288,26 @@ static int command_take(struct run *run)
 	return -1;
 }
 
-static int option_take(struct run *run, int option)
+static int option_take(void *arg, int letter)
 {
-	switch (option) {
+	struct run *run = arg;
+
+	switch (letter) {
 	case 'l': return lock_add(run, optarg);
 	case 'k': return tool_duration(run->tool, "kill-after", true, &run->grace);
 	case 'c': return command_take(run);
 	case 'o': run->on_lost = optarg; return -1;
-	default: return ask_option(run->tool, &run->ask, option);
+	default: return ask_option(run->tool, &run->ask, letter);
 	}
 }
 
 static int words_take(struct run *run, int argc, char **argv)
 {
-	static const struct option longs[] = {
-		TOOL_LONG,
-		ASK_LONG,
-		{ "lock", required_argument, NULL, 'l' },
-		{ "command", required_argument, NULL, 'c' },
-		{ "on-lost", required_argument, NULL, 'o' },
-		{ "kill-after", required_argument, NULL, 'k' },
-		{ NULL, 0, NULL, 0 },
-	};
 	int code;
-	int c;
 
-	while ((c = getopt_long(argc, argv, TOOL_SHORT ASK_SHORT "l:c:o:k:", longs, NULL)) != -1) {
-		code = option_take(run, c);
-		if (code >= 0)
-			return code;
-	}
+	code = choice_read(run->tool, argc, argv, CHOICE_FIRST, option_take, run);
+	if (code >= 0)
+		return code;
 	if (run->count == 0 && run->guard == NULL)
 		return tool_usage(run->tool, "which lock is to be held? --lock says so");
 	if (optind >= argc)

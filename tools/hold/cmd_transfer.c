@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "choice.h"
 #include "hold_commands.h"
 #include "lockpath.h"
 
@@ -48,14 +49,17 @@ static int transfer_one(void *arg, const char *path)
 }
 
 /* "alice", "alice@build-17" or "@build-17". */
-static int to_take(struct tool *tool, struct transfer *transfer, char *text)
+static int to_take(void *arg, int letter)
 {
+	struct transfer *transfer = arg;
+	char *text = optarg;
 	char *at = strchr(text, '@');
 	bool owner;
 
+	(void)letter;
 	if (text[0] == '\0' || (at != NULL && at[1] == '\0') || strchr(text, '\n') != NULL ||
 	    strlen(text) + sizeof("owner=\nwho=\n") > sizeof(transfer->text))
-		return tool_usage(tool, "--to is OWNER, OWNER@WHO or @WHO, not \"%s\"", text);
+		return tool_usage(transfer->tool, "--to is OWNER, OWNER@WHO or @WHO, not \"%s\"", text);
 	if (at != NULL)
 		*at = '\0';
 	transfer->owner = text;
@@ -68,11 +72,6 @@ static int to_take(struct tool *tool, struct transfer *transfer, char *text)
 
 int cmd_transfer(struct tool *tool, int argc, char **argv)
 {
-	static const struct option longs[] = {
-		TOOL_LONG,
-		{ "to", required_argument, NULL, 't' },
-		{ NULL, 0, NULL, 0 },
-	};
 	struct transfer transfer = { .tool = tool };
 	const struct lockpath_act act = {
 		.fn = transfer_one,
@@ -81,13 +80,10 @@ int cmd_transfer(struct tool *tool, int argc, char **argv)
 					 : "if that is you, name it LOCK@WHO; else ask its holder, or root",
 	};
 	int code;
-	int c;
 
-	while ((c = getopt_long(argc, argv, TOOL_ANYWHERE "t:", longs, NULL)) != -1) {
-		code = c == 't' ? to_take(tool, &transfer, optarg) : tool_option(tool, c);
-		if (code >= 0)
-			return code;
-	}
+	code = choice_read(tool, argc, argv, CHOICE_ANYWHERE, to_take, &transfer);
+	if (code >= 0)
+		return code;
 	if (optind == argc)
 		return tool_usage(tool, "which lock?");
 	if (transfer.owner == NULL)

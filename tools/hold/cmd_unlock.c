@@ -2,6 +2,7 @@
 #include <getopt.h>
 #include <limits.h>
 
+#include "choice.h"
 #include "hold_commands.h"
 #include "lockpath.h"
 
@@ -20,7 +21,7 @@ int cmd_unlock(struct tool *tool, int argc, char **argv)
 	};
 	int code;
 
-	code = tool_words(tool, argc, argv, 1, INT_MAX, "which lock?");
+	code = choice_words(tool, argc, argv, 1, INT_MAX, "which lock?");
 	if (code >= 0)
 		return code;
 	code = mount_open(tool, &mount);

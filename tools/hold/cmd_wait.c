@@ -62,27 +62,30 @@ static int wait_own(const struct tool *tool, const struct mount *mount, const ch
 	return code;
 }
 
+struct options {
+	const struct tool *tool;
+	struct ask ask;
+	bool until_free;
+};
+
+static int option_take(void *arg, int letter)
+{
+	struct options *options = arg;
+
+	switch (letter) {
+	case 'f': options->until_free = true; return -1;
+	case 'T': return tool_duration(options->tool, "timeout", true, &options->ask.wait);
+	default: return ask_option(options->tool, &options->ask, letter);
+	}
+}
+
 int cmd_wait(struct tool *tool, int argc, char **argv)
 {
-	static const struct option longs[] = {
-		TOOL_LONG,
-		ASK_LONG,
-		{ "timeout", required_argument, NULL, 'w' },
-		{ "free", no_argument, NULL, 'f' },
-		{ NULL, 0, NULL, 0 },
-	};
-	struct ask ask = { .wait = ATLOCK_NEVER };
-	bool until_free = false;
+	struct options options = { .tool = tool, .ask = { .wait = ATLOCK_NEVER } };
 	struct mount mount;
-	int code = -1;
-	int c;
+	int code;
 
-	while (code < 0 && (c = getopt_long(argc, argv, TOOL_ANYWHERE ASK_SHORT "f", longs, NULL)) != -1) {
-		if (c == 'f')
-			until_free = true;
-		else
-			code = ask_option(tool, &ask, c);
-	}
+	code = choice_read(tool, argc, argv, CHOICE_ANYWHERE, option_take, &options);
 	if (code >= 0)
 		return code;
 	if (optind + 1 != argc)
@@ -90,8 +93,8 @@ int cmd_wait(struct tool *tool, int argc, char **argv)
 	code = mount_open(tool, &mount);
 	if (code != EXIT_DONE)
 		return code;
-	code = until_free ? wait_free(tool, &mount, argv[optind], ask.wait)
-			  : wait_own(tool, &mount, argv[optind], &ask);
+	code = options.until_free ? wait_free(tool, &mount, argv[optind], options.ask.wait)
+				  : wait_own(tool, &mount, argv[optind], &options.ask);
 	mount_close(&mount);
 	return code;
 }

@@ -14,6 +14,7 @@
 
 #include <atlock.h>
 
+#include "choice.h"
 #include "look_commands.h"
 #include "mount.h"
 #include "term.h"
@@ -250,7 +251,7 @@ static void doctor_look(struct doctor *doctor)
 int cmd_doctor(struct tool *tool, int argc, char **argv)
 {
 	struct doctor doctor = { .tool = tool, .mount = { .fd = -1 } };
-	int code = tool_words(tool, argc, argv, 0, 0, "");
+	int code = choice_words(tool, argc, argv, 0, 0, "");
 
 	if (code >= 0)
 		return code;

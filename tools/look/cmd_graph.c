@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "choice.h"
 #include "graph.h"
 #include "look_commands.h"
 #include "source.h"
@@ -13,6 +14,8 @@
 
 struct graph {
 	struct tool *tool;
+	struct source_where where;
+	int form;        /* 's': SVG, 'd': DOT, 0: text */
 	json_t *holders; /* lock: owner@who */
 	struct graph_edge *edges;
 	size_t count;
@@ -144,11 +147,11 @@ static void dot_print(const struct graph *graph)
 	puts("}");
 }
 
-static int graph_print(struct graph *graph, int form)
+static int graph_print(struct graph *graph)
 {
-	if (form == 's')
+	if (graph->form == 's')
 		return graph_svg(stdout, graph->edges, graph->count) == 0 ? EXIT_DONE : no_memory(graph);
-	if (form == 'd')
+	if (graph->form == 'd')
 		dot_print(graph);
 	else
 		text_print(graph);
@@ -167,39 +170,34 @@ static void graph_free(struct graph *graph)
 	json_decref(graph->holders);
 }
 
+static int option_take(void *arg, int letter)
+{
+	struct graph *graph = arg;
+
+	if (letter != 'd' && letter != 's')
+		return source_option(&graph->where, letter);
+	graph->form = letter;
+	return -1;
+}
+
 int cmd_graph(struct tool *tool, int argc, char **argv)
 {
-	static const struct option longs[] = {
-		TOOL_LONG,
-		SOURCE_LONG,
-		{ "dot", no_argument, NULL, 'd' },
-		{ "svg", no_argument, NULL, 's' },
-		{ NULL, 0, NULL, 0 },
-	};
 	struct graph graph = { .tool = tool };
-	struct source_where where = { .store = NULL };
 	struct source source;
-	int form = 0;
-	int code = -1;
-	int c;
+	int code;
 
-	while (code < 0 && (c = getopt_long(argc, argv, TOOL_ANYWHERE SOURCE_SHORT "ds", longs, NULL)) != -1) {
-		if (c == 'd' || c == 's')
-			form = c;
-		else
-			code = source_option(tool, &where, c);
-	}
+	code = choice_read(tool, argc, argv, CHOICE_ANYWHERE, option_take, &graph);
 	if (code >= 0)
 		return code;
 	if (optind != argc)
 		return tool_usage(tool, "\"%s\" is one word too many", argv[optind]);
-	code = source_open(tool, &where, &source);
+	code = source_open(tool, &graph.where, &source);
 	if (code != EXIT_DONE)
 		return code;
 	graph.holders = json_object();
 	code = source_each(tool, &source, graph_take, &graph);
 	if (code == EXIT_DONE)
-		code = graph_print(&graph, form);
+		code = graph_print(&graph);
 	graph_free(&graph);
 	source_close(&source);
 	return code;

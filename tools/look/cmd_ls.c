@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "age.h"
+#include "choice.h"
 #include "filter.h"
 #include "grid.h"
 #include "look_commands.h"
@@ -89,36 +90,27 @@ static int ls_run(struct ls *ls)
 
 /* --- The words --- */
 
-static int option_take(struct ls *ls, int option)
+static int option_take(void *arg, int letter)
 {
-	switch (option) {
+	struct ls *ls = arg;
+
+	switch (letter) {
 	case 'j': ls->json = true; return -1;
 	case 'w': ls->watch = true; return -1;
 	case 'S':
-	case 'K': return source_option(ls->tool, &ls->where, option);
-	default: return filter_option(ls->tool, &ls->filter, option);
+	case 'K': return source_option(&ls->where, letter);
+	default: return filter_option(ls->tool, &ls->filter, letter);
 	}
 }
 
 int cmd_ls(struct tool *tool, int argc, char **argv)
 {
-	static const struct option longs[] = {
-		TOOL_LONG,
-		SOURCE_LONG,
-		FILTER_LONG,
-		{ "json", no_argument, NULL, 'j' },
-		{ "watch", no_argument, NULL, 'w' },
-		{ NULL, 0, NULL, 0 },
-	};
 	struct ls ls = { .tool = tool };
 	int code;
-	int c;
 
-	while ((c = getopt_long(argc, argv, TOOL_ANYWHERE SOURCE_SHORT FILTER_SHORT "jw", longs, NULL)) != -1) {
-		code = option_take(&ls, c);
-		if (code >= 0)
-			return code;
-	}
+	code = choice_read(tool, argc, argv, CHOICE_ANYWHERE, option_take, &ls);
+	if (code >= 0)
+		return code;
 	if (argc - optind > 1)
 		return tool_usage(tool, "\"%s\" is one word too many", argv[optind + 1]);
 	code = source_open(tool, &ls.where, &ls.source);

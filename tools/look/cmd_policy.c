@@ -9,6 +9,7 @@
 
 #include <atlock.h>
 
+#include "choice.h"
 #include "look_commands.h"
 #include "mount.h"
 #include "term.h"
@@ -59,50 +60,48 @@ static int policy_tell(struct tool *tool, struct atlock_policy *policy, char **w
 	return answer.verdict == ATLOCK_POLICY_DENIES ? EXIT_REFUSED : EXIT_DONE;
 }
 
+static int file_take(void *arg, int letter)
+{
+	const char **file = arg;
+
+	(void)letter;
+	*file = optarg;
+	return -1;
+}
+
+/* The rules of a file, or of the mount. */
+static int policy_load(struct tool *tool, const char *file, struct atlock_policy **out)
+{
+	char path[PATH_MAX];
+	struct atlock_why why;
+	int code = EXIT_DONE;
+
+	if (file == NULL)
+		code = policy_of_mount(tool, path, sizeof(path));
+	else if (realpath(file, path) == NULL)
+		code = tool_fail(tool, EXIT_NO_INPUT, "%s: %s", file, strerror(errno));
+	if (code == EXIT_DONE && atlock_policy_load(path, out, &why) < 0)
+		code = tool_fail(tool, EXIT_DATA, "%s", why.text);
+	return code;
+}
+
 int cmd_policy(struct tool *tool, int argc, char **argv)
 {
-	static const struct option longs[] = {
-		TOOL_LONG,
-		{ "file", required_argument, NULL, 'f' },
-		{ NULL, 0, NULL, 0 },
-	};
 	bool test = argc > 1 && strcmp(argv[1], "test") == 0;
 	struct atlock_policy *policy = NULL;
-	struct atlock_why why;
-	char of_mount[PATH_MAX];
-	char *file = NULL;
-	int code = EXIT_DONE;
-	int c;
+	const char *file = NULL;
+	int code;
 
-	if (test) {
-		argc--;
-		argv++;
-		tool->argv = argv;
-	}
-	while ((c = getopt_long(argc, argv, TOOL_SHORT "f:", longs, NULL)) != -1) {
-		if (c == 'f') {
-			free(file);
-			file = realpath(optarg, NULL);
-			if (file == NULL)
-				return tool_fail(tool, EXIT_NO_INPUT, "%s: %s", optarg, strerror(errno));
-			continue;
-		}
-		code = tool_option(tool, c);
-		if (code >= 0) {
-			free(file);
-			return code;
-		}
-	}
-	code = EXIT_DONE;
+	argc -= test;
+	argv += test;
+	code = choice_read(tool, argc, argv, CHOICE_FIRST, file_take, &file);
+	if (code >= 0)
+		return code;
 	if (!test || argc - optind != 3)
-		code = tool_usage(tool, "it is called as: policy test USER ACTION LOCK");
-	else if (file == NULL)
-		code = policy_of_mount(tool, of_mount, sizeof(of_mount));
-	if (code == EXIT_DONE && atlock_policy_load(file != NULL ? file : of_mount, &policy, &why) < 0)
-		code = tool_fail(tool, EXIT_DATA, "%s", why.text);
+		return tool_usage(tool, "it is called as: policy test USER ACTION LOCK");
+	code = policy_load(tool, file, &policy);
 	if (code == EXIT_DONE)
 		code = policy_tell(tool, policy, argv + optind);
 	atlock_policy_free(policy);
-	free(file);
 	return code;
 }

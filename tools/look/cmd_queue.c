@@ -2,6 +2,7 @@
 #include <getopt.h>
 #include <string.h>
 
+#include "choice.h"
 #include "grid.h"
 #include "lockpath.h"
 #include "look_commands.h"
@@ -9,6 +10,7 @@
 
 struct queue {
 	struct tool *tool;
+	struct source_where where;
 	struct source source;
 	char path[ATLOCK_PATH_MAX]; /* "": all */
 	bool json;
@@ -50,30 +52,27 @@ static int queue_take(void *arg, json_t *object)
 	return row_add(&queue->grid, object) < 0 ? tool_fail(queue->tool, EXIT_SYSTEM, "out of memory") : EXIT_DONE;
 }
 
+static int option_take(void *arg, int letter)
+{
+	struct queue *queue = arg;
+
+	if (letter != 'j')
+		return source_option(&queue->where, letter);
+	queue->json = true;
+	return -1;
+}
+
 int cmd_queue(struct tool *tool, int argc, char **argv)
 {
-	static const struct option longs[] = {
-		TOOL_LONG,
-		SOURCE_LONG,
-		{ "json", no_argument, NULL, 'j' },
-		{ NULL, 0, NULL, 0 },
-	};
 	struct queue queue = { .tool = tool, .grid = { .heading = heading, .columns = 7 } };
-	struct source_where where = { .store = NULL };
-	int code = -1;
-	int c;
+	int code;
 
-	while (code < 0 && (c = getopt_long(argc, argv, TOOL_ANYWHERE SOURCE_SHORT "j", longs, NULL)) != -1) {
-		if (c == 'j')
-			queue.json = true;
-		else
-			code = source_option(tool, &where, c);
-	}
+	code = choice_read(tool, argc, argv, CHOICE_ANYWHERE, option_take, &queue);
 	if (code >= 0)
 		return code;
 	if (argc - optind > 1)
 		return tool_usage(tool, "\"%s\" is one word too many", argv[optind + 1]);
-	code = source_open(tool, &where, &queue.source);
+	code = source_open(tool, &queue.where, &queue.source);
 	if (code == EXIT_DONE && optind < argc)
 		code = lockpath_take(tool, &queue.source.mount, argv[optind], queue.path);
 	if (code == EXIT_DONE)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "choice.h"
 #include "lockpath.h"
 #include "look_commands.h"
 #include "source.h"
@@ -11,6 +12,7 @@
 
 struct show {
 	struct tool *tool;
+	struct source_where where;
 	struct source source;
 	bool json;
 	/* What is looked for: */
@@ -89,31 +91,28 @@ static int show_one(struct show *show, const char *word)
 						: tool_fail(show->tool, EXIT_REFUSED, "%s: nobody holds it", word);
 }
 
+static int option_take(void *arg, int letter)
+{
+	struct show *show = arg;
+
+	if (letter != 'j')
+		return source_option(&show->where, letter);
+	show->json = true;
+	return -1;
+}
+
 int cmd_show(struct tool *tool, int argc, char **argv)
 {
-	static const struct option longs[] = {
-		TOOL_LONG,
-		SOURCE_LONG,
-		{ "json", no_argument, NULL, 'j' },
-		{ NULL, 0, NULL, 0 },
-	};
 	struct show show = { .tool = tool };
-	struct source_where where = { .store = NULL };
 	int first = EXIT_DONE;
-	int code = -1;
-	int c;
+	int code;
 
-	while (code < 0 && (c = getopt_long(argc, argv, TOOL_ANYWHERE SOURCE_SHORT "j", longs, NULL)) != -1) {
-		if (c == 'j')
-			show.json = true;
-		else
-			code = source_option(tool, &where, c);
-	}
+	code = choice_read(tool, argc, argv, CHOICE_ANYWHERE, option_take, &show);
 	if (code >= 0)
 		return code;
 	if (optind == argc)
 		return tool_usage(tool, "which lock? A path, or an id");
-	code = source_open(tool, &where, &show.source);
+	code = source_open(tool, &show.where, &show.source);
 	if (code != EXIT_DONE)
 		return code;
 	for (; optind < argc; optind++) {

@@ -3,6 +3,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "choice.h"
 #include "look_commands.h"
 #include "mount.h"
 #include "term.h"
@@ -16,7 +17,7 @@ int cmd_status(struct tool *tool, int argc, char **argv)
 	FILE *health;
 	int code;
 
-	code = tool_words(tool, argc, argv, 0, 0, "");
+	code = choice_words(tool, argc, argv, 0, 0, "");
 	if (code >= 0)
 		return code;
 	code = mount_open(tool, &mount);

@@ -3,12 +3,18 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "choice.h"
 #include "source.h"
 #include "store_commands.h"
 #include "term.h"
 
+struct fsck {
+	struct source_where where;
+	bool fix;
+};
+
 /* How many problems there are, or a negative errno. Tells of each unless they are about to be set right. */
-static int64_t check(struct atlock *al, bool tell)
+static int64_t store_check(struct atlock *al, bool tell)
 {
 	struct atlock_why why = { .text = "" };
 	int64_t problems = atlock_check(al, tell ? stdout : NULL);
@@ -34,7 +40,7 @@ static int repair(struct tool *tool, const struct source_where *where)
 	if (code != EXIT_DONE)
 		return code;
 	done = atlock_repair(al, stdout, &why);
-	left = done < 0 ? 0 : check(al, true);
+	left = done < 0 ? 0 : store_check(al, true);
 	atlock_close(al);
 	if (done < 0)
 		return tool_fail(tool, EXIT_DATA, "not repaired: %s",
@@ -45,52 +51,49 @@ static int repair(struct tool *tool, const struct source_where *where)
 	return tool_fail(tool, EXIT_REFUSED, "%" PRId64 " problem%s left: restore a copy", left, TOOL_S(left));
 }
 
-static int fsck(struct tool *tool, const struct source_where *where, bool fix)
+static int fsck_run(struct tool *tool, const struct fsck *fsck)
 {
 	struct atlock *al;
-	int code = source_open_damaged(tool, where, true, &al);
+	int code = source_open_damaged(tool, &fsck->where, true, &al);
 	int64_t problems;
 
 	if (code != EXIT_DONE)
 		return code;
-	problems = check(al, !fix);
+	problems = store_check(al, !fsck->fix);
 	atlock_close(al);
 	if (problems < 0)
 		return tool_fail(tool, EXIT_DATA, "the store cannot be read: %s", strerror((int)-problems));
 	if (problems == 0) {
-		printf("%s: all is in order\n", term_text(where->store));
+		printf("%s: all is in order\n", term_text(fsck->where.store));
 		return EXIT_DONE;
 	}
-	if (fix)
-		return repair(tool, where);
+	if (fsck->fix)
+		return repair(tool, &fsck->where);
 	return tool_fail(tool, EXIT_REFUSED, "%" PRId64 " problem%s: unmount it and use --repair", problems,
 			 TOOL_S(problems));
 }
 
+static int option_take(void *arg, int letter)
+{
+	struct fsck *fsck = arg;
+
+	if (letter != 'r')
+		return source_option(&fsck->where, letter);
+	fsck->fix = true;
+	return -1;
+}
+
 int cmd_fsck(struct tool *tool, int argc, char **argv)
 {
-	static const struct option longs[] = {
-		TOOL_LONG,
-		SOURCE_LONG,
-		{ "repair", no_argument, NULL, 'r' },
-		{ NULL, 0, NULL, 0 },
-	};
-	struct source_where where = { .store = NULL };
-	bool fix = false;
-	int code = -1;
-	int c;
+	struct fsck fsck = { .fix = false };
+	int code;
 
-	while (code < 0 && (c = getopt_long(argc, argv, TOOL_ANYWHERE SOURCE_SHORT "r", longs, NULL)) != -1) {
-		if (c == 'r')
-			fix = true;
-		else
-			code = source_option(tool, &where, c);
-	}
+	code = choice_read(tool, argc, argv, CHOICE_ANYWHERE, option_take, &fsck);
 	if (code >= 0)
 		return code;
-	if (where.store == NULL && optind < argc)
-		where.store = argv[optind++];
-	if (where.store == NULL || optind < argc)
+	if (fsck.where.store == NULL && optind < argc)
+		fsck.where.store = argv[optind++];
+	if (fsck.where.store == NULL || optind < argc)
 		return tool_usage(tool, "which store? One directory");
-	return fsck(tool, &where, fix);
+	return fsck_run(tool, &fsck);
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "atlock.h"
+#include "choice.h"
 #include "store_commands.h"
 
 typedef int key_fn(const char *path, char id[ATLOCK_KEY_ID_MAX], struct atlock_why *why);
@@ -27,7 +28,7 @@ int cmd_key(struct tool *tool, int argc, char **argv)
 	char id[ATLOCK_KEY_ID_MAX] = "";
 	struct atlock_why why;
 	key_fn *action;
-	int code = tool_words(tool, argc, argv, 2, 2, "say new or id, and which file");
+	int code = choice_words(tool, argc, argv, 2, 2, "say new or id, and which file");
 	int err;
 
 	if (code >= 0)

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "choice.h"
 #include "top.h"
 #include "top_batch.h"
 #include "top_command.h"
@@ -184,20 +185,29 @@ static int delay_take(struct top *top)
 	return -1;
 }
 
-static int option_take(struct top *top, int option, const char **sort, bool *reverse)
+struct words {
+	struct top *top;
+	const char *sort;
+	bool reverse;
+};
+
+static int option_take(void *arg, int letter)
 {
-	switch (option) {
+	struct words *words = arg;
+	struct top *top = words->top;
+
+	switch (letter) {
 	case 'd': return delay_take(top);
 	case 'b': top->batch = true; return -1;
 	case 'q': top->view = TOP_QUEUE; return -1;
-	case 's': *sort = optarg; return -1;
-	case 'R': *reverse = true; return -1;
+	case 's': words->sort = optarg; return -1;
+	case 'R': words->reverse = true; return -1;
 	case 'n':
 		top->iterations = (long)strtonum(optarg, 1, INT32_MAX, NULL);
 		return top->iterations > 0
 			       ? -1
 			       : tool_usage(top->tool, "--iterations is how often to look, not \"%s\"", optarg);
-	default: return filter_option(top->tool, &top->filter, option);
+	default: return filter_option(top->tool, &top->filter, letter);
 	}
 }
 
@@ -230,32 +240,18 @@ static bool is_plain(const struct top *top)
 
 int cmd_top(struct tool *tool, int argc, char **argv)
 {
-	static const struct option longs[] = {
-		TOOL_LONG,
-		FILTER_LONG,
-		{ "delay", required_argument, NULL, 'd' },
-		{ "iterations", required_argument, NULL, 'n' },
-		{ "batch", no_argument, NULL, 'b' },
-		{ "queue", no_argument, NULL, 'q' },
-		{ "sort", required_argument, NULL, 's' },
-		{ "reverse", no_argument, NULL, 'R' },
-		{ NULL, 0, NULL, 0 },
-	};
 	struct top top = { .tool = tool, .delay = DELAY_USUAL, .every = DELAY_USUAL, .mount = { .fd = -1 } };
-	const char *sort = NULL;
-	bool reverse = false;
-	int code = -1;
-	int c;
+	struct words words = { .top = &top };
+	int code;
 
-	while (code < 0 && (c = getopt_long(argc, argv, TOOL_ANYWHERE FILTER_SHORT "d:n:bqs:R", longs, NULL)) != -1)
-		code = option_take(&top, c, &sort, &reverse);
+	code = choice_read(tool, argc, argv, CHOICE_ANYWHERE, option_take, &words);
 	if (code >= 0)
 		return code;
 	if (argc - optind > 1)
 		return tool_usage(tool, "\"%s\" is one word too many", argv[optind + 1]);
 	for (size_t view = 0; view < TOP_VIEWS; view++)
 		top_list_init(&top.lists[view], (enum top_view)view);
-	code = sort_take(&top, sort, reverse);
+	code = sort_take(&top, words.sort, words.reverse);
 	if (code == EXIT_DONE)
 		code = mount_open(tool, &top.mount);
 	if (code != EXIT_DONE)

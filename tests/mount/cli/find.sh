@@ -56,6 +56,7 @@ help() {
 	wrong 'lock: --wait lacks its value; try '"'atlock lock --help'" lock --wait
 	wrong 'lock: -w lacks its value; try '"'atlock lock --help'" lock -w
 	wrong 'audit: there is no option "--lokc": did you mean "--lock"?' audit show --lokc custom/x
+	wrong 'audit: --before is not for show; try '"'atlock audit --help'" audit show --before 2h
 	wrong 'policy: there is no option "--fiel": did you mean "--file"?' policy test --fiel x a b c
 	wrong 'help: there is no option "--lal": did you mean "--all"?' help --lal
 	expect_status 64 "$ATLOCK" --versoin
