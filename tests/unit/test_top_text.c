@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "age.h"
+#include "moment.h"
 #include "top.h"
 
 static int utf8(void **state)
@@ -138,14 +138,14 @@ static void ages_are_for_people(void **state)
 	} cases[] = { { 0, "0s" },         { -5, "0s" },       { 59, "59s" },
 		      { 60, "1m00s" },     { 1799, "29m59s" }, { 3600, "1h00m" },
 		      { 86399, "23h59m" }, { 86400, "1d00h" }, { 1000000, "11d13h" } };
-	char out[AGE_MAX];
+	char out[MOMENT_AGE_MAX];
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		age_print(cases[i].seconds * ATLOCK_SECOND, out);
+		moment_age(cases[i].seconds * ATLOCK_SECOND, out);
 		assert_string_equal(out, cases[i].text);
 	}
-	age_print(ATLOCK_NEVER, out);
+	moment_age(ATLOCK_NEVER, out);
 	assert_string_equal(out, "-");
 }
 

@@ -48,7 +48,7 @@ void bench_path(const struct bench_place *place, const char *front, unsigned int
 struct bench_tally {
 	struct histogram took; /* nanoseconds */
 	uint64_t refused;      /* by the rate limit */
-	int64_t begun;         /* of the monotonic clock */
+	int64_t begun;         /* by moment_steady() */
 	int64_t ended;
 	int err; /* what ended it before its time; 0 nothing */
 };
@@ -97,7 +97,5 @@ void bench_signals_keep(void);
 
 /* The one that came, or 0. */
 int bench_signal(void);
-
-int64_t bench_now(void);
 
 #endif

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "bench.h"
+#include "moment.h"
 
 #define TICK INT64_C(50000000)       /* 50 ms */
 #define PATIENCE (5 * ATLOCK_SECOND) /* how long a process has to end when it is told so, before it is killed */
@@ -33,14 +34,6 @@ struct crew {
 	pid_t pids[BENCH_JOBS_MAX];
 	int links[2][2]; /* of a pair: what the first reads, what the second reads */
 };
-
-int64_t bench_now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (int64_t)ts.tv_sec * ATLOCK_SECOND + ts.tv_nsec;
-}
 
 /* --- Signals --- */
 
@@ -96,10 +89,10 @@ static void worker_loop(const struct crew *crew, struct bench_worker *worker)
 	atomic_fetch_add(&shared->ready, 1);
 	while (!atomic_load(&shared->go) && came == 0)
 		usleep(500);
-	tally->begun = tally->ended = bench_now();
+	tally->begun = tally->ended = moment_steady();
 	while (came == 0 && (err == 0 || err == -EAGAIN) && !atomic_load(&shared->stop)) {
 		err = crew->work->step(worker);
-		tally->ended = bench_now();
+		tally->ended = moment_steady();
 		if (err == -EAGAIN) {
 			tally->refused++;
 			usleep(BENCH_PAUSE);
@@ -199,7 +192,7 @@ static void rest(void)
 /* Each gives back what it has and ends, if need be in the middle of a wait. */
 static void crew_end(struct crew *crew)
 {
-	int64_t begun = bench_now();
+	int64_t begun = moment_steady();
 	bool told = bench_signal() != 0;
 
 	atomic_store(&crew->shared->stop, true);
@@ -207,7 +200,7 @@ static void crew_end(struct crew *crew)
 	if (told)
 		crew_kill(crew, SIGTERM);
 	while (crew_left(crew) > 0) {
-		int64_t since = bench_now() - begun;
+		int64_t since = moment_steady() - begun;
 
 		if (!told && since > ATLOCK_SECOND) {
 			told = true;
@@ -226,10 +219,10 @@ static void crew_watch(struct crew *crew, int64_t duration, void (*tick)(void *a
 
 	while (atomic_load(&crew->shared->ready) < crew->jobs && crew_left(crew) == crew->jobs && bench_signal() == 0)
 		rest();
-	begun = bench_now();
+	begun = moment_steady();
 	atomic_store(&crew->shared->go, true);
-	while (bench_now() - begun < duration && bench_signal() == 0 && crew_left(crew) == crew->jobs) {
-		tick(arg, (double)(bench_now() - begun) / (double)duration);
+	while (moment_steady() - begun < duration && bench_signal() == 0 && crew_left(crew) == crew->jobs) {
+		tick(arg, (double)(moment_steady() - begun) / (double)duration);
 		rest();
 	}
 }

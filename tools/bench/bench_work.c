@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "bench.h"
+#include "moment.h"
 
 #define PAUSE 500 /* microseconds before a lock is handed over: whoever has to wake up was asleep, as in earnest */
 
@@ -48,13 +49,13 @@ static void cycle_begin(struct bench_worker *worker)
 
 static int cycle_step(struct bench_worker *worker)
 {
-	int64_t begun = bench_now();
+	int64_t begun = moment_steady();
 	int err = lock_take(worker);
 
 	if (err == 0)
 		err = lock_give(worker);
 	if (err == 0)
-		took(worker, begun, bench_now());
+		took(worker, begun, moment_steady());
 	return err;
 }
 
@@ -70,7 +71,7 @@ const struct bench_work bench_cycle = {
 
 static int read_step(struct bench_worker *worker)
 {
-	int64_t begun = bench_now();
+	int64_t begun = moment_steady();
 	int fd = openat(root(worker), worker->path, O_RDONLY | O_CLOEXEC);
 	char text[8192];
 	ssize_t n;
@@ -84,7 +85,7 @@ static int read_step(struct bench_worker *worker)
 		n = read(fd, text, sizeof(text));
 	while (n > 0);
 	if (n == 0)
-		took(worker, begun, bench_now());
+		took(worker, begun, moment_steady());
 	else
 		n = -errno;
 	close(fd);
@@ -146,7 +147,7 @@ static int hand_give(struct bench_worker *worker)
 		err = link_tell(worker);
 	if (err == 0)
 		err = queue_await(worker);
-	begun = bench_now();
+	begun = moment_steady();
 	if (err == 0)
 		err = lock_give(worker);
 	if (err == 0)
@@ -166,7 +167,7 @@ static int hand_take(struct bench_worker *worker)
 		int fd = openat(root(worker), worker->other, O_RDONLY | O_CLOEXEC);
 
 		n = fd < 0 ? -1 : read(fd, text, sizeof(text));
-		atomic_store(worker->granted, bench_now());
+		atomic_store(worker->granted, moment_steady());
 		err = n < 0 ? -errno : 0;
 		if (fd >= 0)
 			close(fd);

@@ -5,7 +5,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include <atlock.h>
 
@@ -54,14 +53,6 @@ int tool_duration(const struct tool *tool, const char *name, bool never, int64_t
 	if (atlock_duration_parse(optarg, never, out) == 0 && *out > 0)
 		return -1;
 	return tool_usage(tool, "--%s is a duration such as 10m, not \"%s\"", name, optarg);
-}
-
-int64_t tool_now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_BOOTTIME, &ts);
-	return (int64_t)ts.tv_sec * ATLOCK_SECOND + ts.tv_nsec;
 }
 
 static const struct {

@@ -59,9 +59,6 @@ int tool_duration(const struct tool *tool, const char *name, bool never, int64_t
 /* What a count's noun ends with: "1 lock", "2 locks". */
 #define TOOL_S(count) ((count) == 1 ? "" : "s")
 
-/* Nanoseconds of a clock that never steps and goes on while the machine sleeps, as leases do. */
-int64_t tool_now(void);
-
 /* The exit code that fits an errno. */
 int tool_exit_code(int err);
 

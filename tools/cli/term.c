@@ -4,10 +4,11 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <atlock.h>
+
+#include "moment.h"
 
 #define BAR 30
 #define EVERY INT64_C(100000000) /* 100 ms: smooth enough, and cheap */
@@ -90,14 +91,6 @@ size_t term_width(const char *text)
 	return n;
 }
 
-static int64_t now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
-}
-
 void progress_begin(struct progress *progress, const char *what, uint64_t total)
 {
 	*progress = (struct progress){ .what = what, .total = total, .shown = is_terminal(stderr) ? 0 : -1 };
@@ -126,7 +119,7 @@ void progress_step(struct progress *progress)
 	progress->done++;
 	if (progress->shown < 0)
 		return;
-	time = now();
+	time = moment_steady();
 	if (progress->shown != 0 && time - progress->shown < EVERY)
 		return;
 	progress->shown = time;

@@ -6,6 +6,7 @@
 
 #include "choice.h"
 #include "lockpath.h"
+#include "moment.h"
 
 int filter_option(const struct tool *tool, struct filter *filter, int letter)
 {
@@ -62,7 +63,7 @@ static bool matches_pull(const char *wanted, const json_t *lock)
 
 bool filter_wants(const struct filter *filter, const json_t *lock)
 {
-	int64_t now = source_now();
+	int64_t now = moment_wall();
 	int64_t since = source_time(lock, "acquired_at");
 	int64_t until = source_time(lock, "expires_at");
 

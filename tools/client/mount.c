@@ -11,8 +11,9 @@
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <sys/xattr.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "moment.h"
 
 #define TYPE "fuse.atlockfs"
 #define ROOT_INODE 1 /* of a FUSE file system; no other node of ours has it */
@@ -179,14 +180,6 @@ static int fail_open(const struct tool *tool, const char *path, int err)
 	return tool_fail(tool, EXIT_UNAVAILABLE, "%s: %s", path, strerror(err));
 }
 
-static int64_t now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec;
-}
-
 int mount_open(struct tool *tool, struct mount *out)
 {
 	const char *given = tool->mount != NULL ? tool->mount : getenv("ATLOCKFS");
@@ -194,7 +187,7 @@ int mount_open(struct tool *tool, struct mount *out)
 	int err;
 
 	out->fd = -1;
-	out->opened = now();
+	out->opened = moment_steady();
 	if (given != NULL && given[0] != '\0') {
 		if (realpath(given, out->path) == NULL)
 			return fail_open(tool, given, errno);
@@ -297,7 +290,8 @@ void mount_why(const struct mount *mount, char *out, size_t len)
 			age[-1] = '\0';
 		}
 		text = strstr(line, ": ");
-		if (seconds <= now() - mount->opened + 1 && strncmp(line, "OK: ", strlen("OK: ")) != 0)
+		if (seconds <= (moment_steady() - mount->opened) / ATLOCK_SECOND + 1 &&
+		    strncmp(line, "OK: ", strlen("OK: ")) != 0)
 			strlcpy(out, text == NULL ? line : text + 2, len);
 	}
 	fclose(file);

@@ -21,7 +21,7 @@
 struct mount {
 	char path[PATH_MAX];
 	int fd;         /* of the root directory */
-	int64_t opened; /* when, in seconds of the monotonic clock */
+	int64_t opened; /* when, by moment_steady() */
 };
 
 /*

@@ -51,6 +51,5 @@ bool source_is_waiter(const json_t *object);
 
 /* When a time of an object was or will be: nanoseconds since 1970, or ATLOCK_NEVER. */
 int64_t source_time(const json_t *object, const char *key);
-int64_t source_now(void);
 
 #endif

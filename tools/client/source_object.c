@@ -29,11 +29,3 @@ int64_t source_time(const json_t *object, const char *key)
 	time = (int64_t)timegm(&tm) * ATLOCK_SECOND;
 	return rest[0] == '.' ? time + strtol(rest + 1, NULL, 10) * 1000000 : time;
 }
-
-int64_t source_now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_REALTIME, &ts);
-	return (int64_t)ts.tv_sec * ATLOCK_SECOND + ts.tv_nsec;
-}

@@ -15,6 +15,7 @@
 #include "hold_commands.h"
 #include "job.h"
 #include "leash.h"
+#include "moment.h"
 #include "take.h"
 
 #define GRACE (10 * ATLOCK_SECOND)
@@ -94,7 +95,7 @@ static int lock_look(const struct run *run, const char *name, bool renew)
 static bool run_check(void *arg)
 {
 	struct run *run = arg;
-	int64_t now = tool_now();
+	int64_t now = moment_steady();
 	bool renew = run->lease != ATLOCK_NEVER && now - run->renewed >= run->lease / RENEWALS;
 	int err = 0;
 
@@ -218,7 +219,7 @@ static int locks_take(struct run *run)
 /* While later ones were waited for, the lease of the first may have ended. */
 static int locks_keep(struct run *run)
 {
-	run->renewed = tool_now();
+	run->renewed = moment_steady();
 	for (size_t i = 0; i + 1 < run->take.count; i++) {
 		const char *name = run->take.locks[i].name;
 		int err = lock_look(run, name, run->lease != ATLOCK_NEVER);

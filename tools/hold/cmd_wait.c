@@ -7,6 +7,7 @@
 
 #include "ask.h"
 #include "hold_commands.h"
+#include "moment.h"
 #include "take.h"
 #include "term.h"
 
@@ -16,7 +17,7 @@
 static int wait_free(const struct tool *tool, const struct mount *mount, const char *word, int64_t wait)
 {
 	const struct timespec pause = { .tv_nsec = LOOK };
-	int64_t deadline = wait == ATLOCK_NEVER ? ATLOCK_NEVER : tool_now() + wait;
+	int64_t deadline = wait == ATLOCK_NEVER ? ATLOCK_NEVER : moment_steady() + wait;
 	char path[ATLOCK_PATH_MAX];
 	struct stat st;
 	int code = lockpath_take(tool, mount, word, path);
@@ -24,7 +25,7 @@ static int wait_free(const struct tool *tool, const struct mount *mount, const c
 	if (code != EXIT_DONE)
 		return code;
 	while (fstatat(mount->fd, path, &st, 0) == 0) {
-		if (tool_now() >= deadline)
+		if (moment_steady() >= deadline)
 			return tool_fail(tool, EXIT_TRY_AGAIN, "%s: still held", path);
 		nanosleep(&pause, NULL);
 	}

@@ -9,6 +9,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "moment.h"
+
 #define POLL (ATLOCK_SECOND / 10) /* while what is left of a group is to end */
 
 static const int passed[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2 };
@@ -167,7 +169,7 @@ static void job_tick(struct running *running)
 {
 	struct job *job = running->job;
 	bool orphan = job->parent != 0 && getppid() != job->parent;
-	int64_t time = tool_now();
+	int64_t time = moment_steady();
 
 	if (job->ended_by_us) {
 		if (time >= running->kill_at) {
@@ -186,7 +188,7 @@ static void job_tick(struct running *running)
 static struct timespec job_pause(const struct running *running)
 {
 	int64_t until = running->job->ended_by_us ? running->kill_at : running->check_at;
-	int64_t pause = until - tool_now();
+	int64_t pause = until - moment_steady();
 
 	if (running->job->ended_by_us && pause > POLL)
 		pause = POLL;
@@ -216,7 +218,7 @@ static void job_wait(struct running *running)
 
 int job_run(struct job *job)
 {
-	struct running running = { .job = job, .check_at = tool_now() + job->interval };
+	struct running running = { .job = job, .check_at = moment_steady() + job->interval };
 	int code = job_start(&running);
 	bool had_terminal;
 

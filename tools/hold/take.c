@@ -9,6 +9,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "moment.h"
+
 #define ANEW_MAX 5  /* times that all are given back and asked for anew; a circle that stays is not of these locks */
 #define PAUSE_MS 50 /* before asking anew: up to twice this */
 
@@ -121,7 +123,7 @@ static int take_each(struct take *take, int64_t deadline, size_t *failed)
 {
 	for (size_t i = 0; i < take->count; i++) {
 		struct taken *lock = &take->locks[i];
-		int64_t left = deadline == ATLOCK_NEVER ? ATLOCK_NEVER : deadline - tool_now();
+		int64_t left = deadline == ATLOCK_NEVER ? ATLOCK_NEVER : deadline - moment_steady();
 		int err = left < 0 && take->wait != 0 ? -ETIMEDOUT : 0;
 
 		*failed = i;
@@ -233,7 +235,7 @@ static bool take_holds(const struct take *take)
 
 int take_all(struct take *take)
 {
-	int64_t deadline = take->wait == ATLOCK_NEVER ? ATLOCK_NEVER : tool_now() + take->wait;
+	int64_t deadline = take->wait == ATLOCK_NEVER ? ATLOCK_NEVER : moment_steady() + take->wait;
 	struct sigaction old[SIGNALS];
 	int code = EXIT_DONE;
 	size_t failed = 0;
@@ -250,7 +252,7 @@ int take_all(struct take *take)
 	}
 	while (err < 0) {
 		bool again = err == -EDEADLK && anew++ < ANEW_MAX && take_holds(take) &&
-			     (deadline == ATLOCK_NEVER || tool_now() < deadline);
+			     (deadline == ATLOCK_NEVER || moment_steady() < deadline);
 
 		if (!again)
 			code = take_refused(take, &take->locks[failed], -err);

@@ -3,11 +3,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "age.h"
 #include "choice.h"
 #include "filter.h"
 #include "grid.h"
 #include "look_commands.h"
+#include "moment.h"
 
 struct ls {
 	struct tool *tool;
@@ -26,16 +26,16 @@ static int row_add(struct grid *grid, const json_t *lock)
 	bool people = isatty(STDOUT_FILENO);
 	int64_t until = source_time(lock, "expires_at");
 	char holder[ATLOCK_OWNER_MAX + ATLOCK_WHO_MAX + 2];
-	char held[AGE_MAX];
-	char left[AGE_MAX];
+	char held[MOMENT_AGE_MAX];
+	char left[MOMENT_AGE_MAX];
 	char waiters[24];
 	int err;
 
 	(void)snprintf(holder, sizeof(holder), "%s@%s", source_text(lock, "owner"), source_text(lock, "who"));
 	(void)snprintf(waiters, sizeof(waiters), "%" JSON_INTEGER_FORMAT,
 		       json_integer_value(json_object_get(lock, "waiters")));
-	age_print(source_now() - source_time(lock, "acquired_at"), held);
-	age_print(until == ATLOCK_NEVER ? until : until - source_now(), left);
+	moment_age(moment_wall() - source_time(lock, "acquired_at"), held);
+	moment_age(until == ATLOCK_NEVER ? until : until - moment_wall(), left);
 	err = grid_add(grid, source_text(lock, "lock"));
 	err = err == 0 ? grid_add(grid, holder) : err;
 	err = err == 0 ? grid_add(grid, people ? held : source_text(lock, "acquired_at")) : err;

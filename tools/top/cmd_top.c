@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "choice.h"
+#include "moment.h"
 #include "top.h"
 #include "top_batch.h"
 #include "top_command.h"
@@ -83,7 +84,7 @@ static bool loop_wait(const struct loop *loop)
 	struct timespec timeout;
 
 	if (!loop->looking && !loop->top->paused)
-		left = loop->began + loop->top->every - top_steady();
+		left = loop->began + loop->top->every - moment_steady();
 	left = left < 0 ? 0 : left > ATLOCK_SECOND ? ATLOCK_SECOND : left;
 	timeout = (struct timespec){ .tv_sec = left / ATLOCK_SECOND, .tv_nsec = left % ATLOCK_SECOND };
 	return ppoll(fds, 2, &timeout, &loop->waiting) <= 0 || (fds[0].revents & ~POLLIN) == 0;
@@ -93,10 +94,10 @@ static void loop_look(struct loop *loop)
 {
 	struct top *top = loop->top;
 
-	if (!top->again && (loop->looking || top->paused || top_steady() < loop->began + top->every))
+	if (!top->again && (loop->looking || top->paused || moment_steady() < loop->began + top->every))
 		return;
 	top_reader_ask(loop->reader);
-	loop->began = top_steady();
+	loop->began = moment_steady();
 	loop->looking = true;
 	top->again = false;
 }

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "age.h"
+#include "moment.h"
 
 #define SLOW 4 /* at most every so manieth moment is spent on looking */
 
@@ -123,12 +123,12 @@ static void head_rates(const struct top *top, size_t width, char out[TOP_HEAD_MA
 
 static void state_print(const struct top *top, char *out, size_t len)
 {
-	char age[AGE_MAX];
+	char age[MOMENT_AGE_MAX];
 
 	if (top->paused) {
 		(void)strlcpy(out, "PAUSED", len);
 	} else if (top->reading > 0) {
-		age_print(top->reading, age);
+		moment_age(top->reading, age);
 		(void)snprintf(out, len, "no answer for %s", age);
 	} else {
 		(void)snprintf(out, len, "every %.*fs", top->every % ATLOCK_SECOND == 0 ? 0 : 1,

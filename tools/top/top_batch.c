@@ -4,6 +4,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "moment.h"
 #include "term.h"
 #include "top_reader.h"
 
@@ -35,7 +36,7 @@ static void padded(const char *text, size_t width, bool right, bool last)
 static void table_print(const struct top_list *list)
 {
 	size_t widths[TOP_COLUMNS];
-	int64_t now = source_now();
+	int64_t now = moment_wall();
 	char text[CELL_MAX + 8];
 
 	for (size_t i = 0; i < TOP_COLUMNS; i++) {
@@ -78,7 +79,7 @@ static int once(struct top *top)
 
 int top_batch(struct top *top)
 {
-	int64_t due = top_steady();
+	int64_t due = moment_steady();
 	int code = once(top);
 
 	for (long i = 1; code == EXIT_DONE && i != top->iterations && fflush(stdout) == 0; i++) {
@@ -86,7 +87,7 @@ int top_batch(struct top *top)
 
 		due += top->every;
 		until = (struct timespec){ .tv_sec = due / ATLOCK_SECOND, .tv_nsec = due % ATLOCK_SECOND };
-		while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) != 0)
+		while (clock_nanosleep(CLOCK_BOOTTIME, TIMER_ABSTIME, &until, NULL) != 0)
 			;
 		putchar('\n');
 		code = once(top);

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "age.h"
+#include "moment.h"
 
 /* --- Cells --- */
 
@@ -35,17 +35,17 @@ static void reason_print(const struct top_row *row, int64_t now, char *out, size
 
 static void since_print(const struct top_row *row, int64_t now, char *out, size_t len)
 {
-	char age[AGE_MAX];
+	char age[MOMENT_AGE_MAX];
 
-	age_print(row->since == ATLOCK_NEVER ? ATLOCK_NEVER : now - row->since, age);
+	moment_age(row->since == ATLOCK_NEVER ? ATLOCK_NEVER : now - row->since, age);
 	(void)strlcpy(out, age, len);
 }
 
 static void until_print(const struct top_row *row, int64_t now, char *out, size_t len)
 {
-	char age[AGE_MAX];
+	char age[MOMENT_AGE_MAX];
 
-	age_print(row->until == ATLOCK_NEVER ? ATLOCK_NEVER : row->until - now, age);
+	moment_age(row->until == ATLOCK_NEVER ? ATLOCK_NEVER : row->until - now, age);
 	(void)strlcpy(out, age, len);
 }
 

@@ -9,16 +9,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "moment.h"
+
 #define PIECE (256 * 1024) /* bytes that are read at a time: each read is a request to the daemon */
 #define PATIENCE 2         /* seconds that a reading may take to end */
-
-int64_t top_steady(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (int64_t)ts.tv_sec * ATLOCK_SECOND + ts.tv_nsec;
-}
 
 void top_gone_print(int err, char *out, size_t len)
 {
@@ -117,7 +111,7 @@ static int reading_run(struct reading *reading)
 
 	if (err == 0)
 		err = lines_each(reading, "locks.jsonl", lock_take);
-	model->counts.at = top_steady();
+	model->counts.at = moment_steady();
 	if (err == 0)
 		err = lines_each(reading, "metrics/atlockfs.prom", metric_take);
 	/* A store that fails shows no locks, but its health can be read. */
@@ -134,13 +128,13 @@ struct top_model *top_read(const struct mount *mount, const struct filter *filte
 {
 	struct reading reading = { .mount = *mount, .filter = filter, .stop = stop, .model = top_model_new() };
 	struct top_model *model = reading.model;
-	int64_t began = top_steady();
+	int64_t began = moment_steady();
 
 	if (model == NULL)
 		return NULL;
 	reading.mount.fd = -1;
 	model->err = reading_run(&reading);
-	model->took = top_steady() - began;
+	model->took = moment_steady() - began;
 	if (model->err < 0)
 		top_gone_print(model->err, model->said, sizeof(model->said));
 	return model;
@@ -173,7 +167,7 @@ static void *reader_main(void *arg)
 			continue;
 		}
 		reader->wanted = false;
-		reader->began = top_steady();
+		reader->began = moment_steady();
 		pthread_mutex_unlock(&reader->mutex);
 		model = top_read(&reader->mount, &reader->filter, &reader->stop);
 		pthread_mutex_lock(&reader->mutex);
@@ -253,7 +247,7 @@ int64_t top_reader_busy(struct top_reader *reader)
 	pthread_mutex_lock(&reader->mutex);
 	began = reader->began;
 	pthread_mutex_unlock(&reader->mutex);
-	return began == 0 ? 0 : top_steady() - began;
+	return began == 0 ? 0 : moment_steady() - began;
 }
 
 bool top_reader_stop(struct top_reader *reader)

@@ -31,7 +31,4 @@ int64_t top_reader_busy(struct top_reader *reader);
 /* Ends it, if need be in the middle of a page. False if it waits for a daemon that hangs: then only leaving the process does. */
 bool top_reader_stop(struct top_reader *reader);
 
-/* Nanoseconds of a clock that never steps. */
-int64_t top_steady(void);
-
 #endif

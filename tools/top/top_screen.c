@@ -7,6 +7,7 @@
 #include <termcap.h>
 #include <unistd.h>
 
+#include "moment.h"
 #include "term.h"
 #include "top.h"
 
@@ -133,7 +134,7 @@ static void cell_draw(int y, int x, attr_t attr, const char *text, size_t width,
 static void row_draw(const struct top_list *list, const struct top_row *row, int y, const size_t widths[TOP_COLUMNS])
 {
 	bool reversed = row == NULL || row == top_list_chosen(list);
-	int64_t now = source_now();
+	int64_t now = moment_wall();
 	char cell[CELL_MAX];
 	int x = 0;
 

@@ -1,0 +1,42 @@
+#include "moment.h"
+
+#include <atlock.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <time.h>
+
+static int64_t clock_read(clockid_t id)
+{
+	struct timespec ts;
+
+	clock_gettime(id, &ts);
+	return (int64_t)ts.tv_sec * ATLOCK_SECOND + ts.tv_nsec;
+}
+
+int64_t moment_steady(void)
+{
+	return clock_read(CLOCK_BOOTTIME);
+}
+
+int64_t moment_wall(void)
+{
+	return clock_read(CLOCK_REALTIME);
+}
+
+void moment_age(int64_t age, char out[MOMENT_AGE_MAX])
+{
+	int64_t seconds = age < 0 ? 0 : age / ATLOCK_SECOND;
+	int64_t minutes = seconds / 60;
+	int64_t hours = minutes / 60;
+
+	if (age == ATLOCK_NEVER)
+		(void)snprintf(out, MOMENT_AGE_MAX, "-");
+	else if (minutes == 0)
+		(void)snprintf(out, MOMENT_AGE_MAX, "%" PRId64 "s", seconds);
+	else if (hours == 0)
+		(void)snprintf(out, MOMENT_AGE_MAX, "%" PRId64 "m%02" PRId64 "s", minutes, seconds % 60);
+	else if (hours < 24)
+		(void)snprintf(out, MOMENT_AGE_MAX, "%" PRId64 "h%02" PRId64 "m", hours, minutes % 60);
+	else
+		(void)snprintf(out, MOMENT_AGE_MAX, "%" PRId64 "d%02" PRId64 "h", hours / 24, hours % 24);
+}
