@@ -14,9 +14,9 @@
 
 #include "choice.h"
 #include "hold_commands.h"
-#include "job.h"
 #include "mount.h"
 #include "probe.h"
+#include "run_child.h"
 
 #define TIMEOUT (2 * ATLOCK_SECOND)
 #define LEASE (60 * ATLOCK_SECOND)
@@ -133,20 +133,20 @@ static bool guard_renew(void *arg)
 
 static int guard_run(struct guard *guard)
 {
-	struct job job = {
+	struct run_child child = {
 		.tool = guard->tool, .argv = guard->command, .check = guard_renew, .arg = guard, .grace = ATLOCK_NEVER
 	};
 	int code;
 
-	job_prepare(&job);
+	run_child_prepare(&child);
 	code = stop_take(guard);
 	if (code != EXIT_DONE)
 		return code;
-	job.interval = guard->interval;
-	code = job_run(&job);
+	child.interval = guard->interval;
+	code = run_child(&child);
 	stop_give_back(guard);
-	job_pass_on(&job);
-	return job.ended_by_us ? EXIT_TRY_AGAIN : code;
+	run_child_pass_on(&child);
+	return child.ended_by_us ? EXIT_TRY_AGAIN : code;
 }
 
 /* --- The words --- */

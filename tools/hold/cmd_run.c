@@ -1,5 +1,5 @@
 /*
- * atlock run: run a command while locks are held. The keeper (leash.h) holds them as "@pid:" of its own, so that they end with
+ * atlock run: run a command while locks are held. The keeper (front.h) holds them as "@pid:" of its own, so that they end with
  * it however it ends; while the command runs it renews them, and ends the command if one is lost.
  */
 #include <bsd/stdlib.h>
@@ -12,10 +12,10 @@
 #include <unistd.h>
 
 #include "ask.h"
+#include "front.h"
 #include "hold_commands.h"
-#include "job.h"
-#include "leash.h"
 #include "moment.h"
+#include "run_child.h"
 #include "take.h"
 
 #define GRACE (10 * ATLOCK_SECOND)
@@ -231,17 +231,17 @@ static int locks_keep(struct run *run)
 	return EXIT_DONE;
 }
 
-static int keeper(const struct leash *leash, void *arg)
+static int keeper(const struct front *front, void *arg)
 {
 	struct run *run = arg;
-	struct job job = { .tool = run->tool,
-			   .argv = run->command,
-			   .check = run_check,
-			   .arg = run,
-			   .grace = run->grace,
-			   .home = leash->home,
-			   .parent = leash->front,
-			   .group = leash->group };
+	struct run_child child = { .tool = run->tool,
+				   .argv = run->command,
+				   .check = run_check,
+				   .arg = run,
+				   .grace = run->grace,
+				   .home = front->home,
+				   .parent = front->pid,
+				   .group = front->group };
 	int code;
 
 	code = guard_check(run);
@@ -249,19 +249,19 @@ static int keeper(const struct leash *leash, void *arg)
 		code = locks_take(run);
 	if (code != EXIT_DONE)
 		return code;
-	job_prepare(&job);
+	run_child_prepare(&child);
 	run_lease(run);
 	run_export(run);
-	job.interval = run_interval(run);
+	child.interval = run_interval(run);
 	code = locks_keep(run);
 	/* It may have waited for long. */
 	if (code == EXIT_DONE)
 		code = guard_check(run);
 	if (code == EXIT_DONE)
-		code = job_run(&job);
+		code = run_child(&child);
 	take_back(&run->take);
-	job_pass_on(&job);
-	return job.ended_by_us ? EXIT_TRY_AGAIN : code;
+	run_child_pass_on(&child);
+	return child.ended_by_us ? EXIT_TRY_AGAIN : code;
 }
 
 /* --- The words --- */
@@ -325,7 +325,7 @@ int cmd_run(struct tool *tool, int argc, char **argv)
 	if (code < 0) {
 		code = mount_open(tool, &run.mount);
 		if (code == EXIT_DONE) {
-			code = leash_run(tool, keeper, &run);
+			code = front_start(tool, keeper, &run);
 			mount_close(&run.mount);
 		}
 	}

@@ -1,4 +1,4 @@
-#include "leash.h"
+#include "front.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -8,18 +8,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static const int passed[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGCONT };
-
-static void signals_watched(sigset_t *set)
-{
-	sigemptyset(set);
-	sigaddset(set, SIGCHLD);
-	for (size_t i = 0; i < sizeof(passed) / sizeof(passed[0]); i++)
-		sigaddset(set, passed[i]);
-}
+#include "run_child.h"
 
 /* A group of its own: a signal to the front's reaches the keeper once, through the front. */
-static void keeper_run(const struct leash *leash, const sigset_t *before, leash_fn *fn, void *arg)
+static void keeper_run(const struct front *front, const sigset_t *before, front_fn *fn, void *arg)
 {
 	int code;
 
@@ -27,7 +19,7 @@ static void keeper_run(const struct leash *leash, const sigset_t *before, leash_
 	setpgid(0, 0);
 	sigprocmask(SIG_SETMASK, before, NULL);
 	signal(SIGTTOU, SIG_IGN);
-	code = getppid() == leash->front ? fn(leash, arg) : EXIT_SYSTEM;
+	code = getppid() == front->pid ? fn(front, arg) : EXIT_SYSTEM;
 	fflush(stdout);
 	_exit(code);
 }
@@ -41,43 +33,43 @@ static int die_as(int signal_number, const sigset_t *before)
 	return 128 + signal_number;
 }
 
-static int front_run(const struct leash *leash, pid_t keeper, const sigset_t *before)
+static int front_run(const struct front *front, pid_t keeper, const sigset_t *before)
 {
 	sigset_t watched;
 	int status;
 	int number;
 
-	signals_watched(&watched);
+	run_child_signals(&watched);
 	while (waitpid(keeper, &status, WNOHANG) != keeper) {
 		number = sigwaitinfo(&watched, NULL);
 		if (number > 0 && number != SIGCHLD)
 			kill(keeper, number);
 	}
-	if (*leash->group > 0)
-		kill(-(pid_t)*leash->group, SIGKILL);
+	if (*front->group > 0)
+		kill(-(pid_t)*front->group, SIGKILL);
 	if (WIFEXITED(status))
 		return WEXITSTATUS(status);
 	return die_as(WTERMSIG(status), before);
 }
 
-int leash_run(const struct tool *tool, leash_fn *fn, void *arg)
+int front_start(const struct tool *tool, front_fn *fn, void *arg)
 {
-	struct leash leash = { .front = getpid(), .home = getpgrp() };
-	void *page = mmap(NULL, sizeof(*leash.group), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct front front = { .pid = getpid(), .home = getpgrp() };
+	void *page = mmap(NULL, sizeof(*front.group), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	sigset_t watched;
 	sigset_t before;
 	pid_t keeper;
 
 	if (page == MAP_FAILED)
 		return tool_fail(tool, EXIT_SYSTEM, "%s", strerror(errno));
-	leash.group = page;
-	signals_watched(&watched);
+	front.group = page;
+	run_child_signals(&watched);
 	sigprocmask(SIG_BLOCK, &watched, &before);
 	fflush(NULL);
 	keeper = fork();
 	if (keeper == 0)
-		keeper_run(&leash, &before, fn, arg);
+		keeper_run(&front, &before, fn, arg);
 	if (keeper < 0)
 		return tool_fail(tool, EXIT_SYSTEM, "fork: %s", strerror(errno));
-	return front_run(&leash, keeper, &before);
+	return front_run(&front, keeper, &before);
 }
