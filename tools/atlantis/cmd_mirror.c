@@ -67,17 +67,9 @@ static void rest(int64_t time)
 /* How many events the tree has had: nothing has changed while it stays the same. 0 if it cannot be read. */
 static uint64_t events_read(const struct mount *mount)
 {
-	FILE *health = mount_read(mount, "health");
-	uint64_t events = 0;
-	char line[256];
+	char value[32];
 
-	if (health == NULL)
-		return 0;
-	while (fgets(line, sizeof(line), health) != NULL)
-		if (strncmp(line, "events=", strlen("events=")) == 0)
-			events = strtoull(line + strlen("events="), NULL, 10);
-	fclose(health);
-	return events;
+	return mount_field(mount, "health", "events", value, sizeof(value)) ? strtoull(value, NULL, 10) : 0;
 }
 
 static int fail(const struct mirror *mirror, int err, const struct atlock_why *why)

@@ -43,8 +43,9 @@ static int fail_at(const struct reading *reading, const char *path)
 			 strerror(errno));
 }
 
-static int lock_take(struct reading *reading, char *line, size_t len)
+static int lock_take(void *arg, char *line, size_t len)
 {
+	struct reading *reading = arg;
 	struct snapshot_entry *entry;
 	int err;
 
@@ -64,21 +65,12 @@ static int lock_take(struct reading *reading, char *line, size_t len)
 
 static int locks_read(struct reading *reading)
 {
-	FILE *file = mount_read(reading->mount, "locks.jsonl");
-	char *line = NULL;
-	size_t size = 0;
-	ssize_t len;
-	int code = EXIT_DONE;
+	int rc = mount_lines(reading->mount, "locks.jsonl", lock_take, reading);
 
-	if (file == NULL)
-		return fail_at(reading, "locks.jsonl");
-	while (code == EXIT_DONE && (len = getline(&line, &size, file)) > 0)
-		code = lock_take(reading, line, (size_t)len);
-	if (code == EXIT_DONE && ferror(file))
-		code = fail_at(reading, "locks.jsonl");
-	free(line);
-	fclose(file);
-	return code;
+	if (rc >= 0)
+		return rc;
+	errno = -rc;
+	return fail_at(reading, "locks.jsonl");
 }
 
 /* A small file as a string; NULL and errno. */

@@ -47,22 +47,6 @@ struct bench {
 	uint64_t refused;
 };
 
-/* An option of the mount; "" if it is not to be read. */
-static void option_read(const struct mount *mount, const char *name, char *out, size_t len)
-{
-	char path[64];
-	FILE *file;
-
-	(void)snprintf(path, sizeof(path), "config/%s", name);
-	file = mount_read(mount, path);
-	out[0] = '\0';
-	if (file == NULL)
-		return;
-	if (fgets(out, (int)len, file) != NULL)
-		out[strcspn(out, "\n")] = '\0';
-	fclose(file);
-}
-
 /* --- What it shows --- */
 
 static void tick(void *arg, double share)
@@ -210,11 +194,11 @@ static int bench_run(struct bench *bench)
 	int code;
 	int left;
 
-	option_read(&bench->mount, "sync", bench->sync, sizeof(bench->sync));
+	mount_line(&bench->mount, "config/sync", bench->sync, sizeof(bench->sync));
 	if (bench->sync[0] == '\0')
 		(void)snprintf(bench->sync, sizeof(bench->sync), "unknown");
-	option_read(&bench->mount, "rate_limit", bench->rate_limit, sizeof(bench->rate_limit));
-	option_read(&bench->mount, "on_event", hook, sizeof(hook));
+	mount_line(&bench->mount, "config/rate_limit", bench->rate_limit, sizeof(bench->rate_limit));
+	mount_line(&bench->mount, "config/on_event", hook, sizeof(hook));
 	if (hook[0] != '\0' && !bench->force)
 		return tool_fail(
 			bench->tool, EXIT_REFUSED,

@@ -16,7 +16,8 @@
 #include "moment.h"
 
 #define TYPE "fuse.atlockfs"
-#define ROOT_INODE 1 /* of a FUSE file system; no other node of ours has it */
+#define PIECE (256 * 1024) /* bytes that are read at a time: each read is a request to the daemon */
+#define ROOT_INODE 1       /* of a FUSE file system; no other node of ours has it */
 
 /* Undoes the \040 spelling of the mount table, in place. */
 static void unescape(char *text)
@@ -243,6 +244,29 @@ FILE *mount_read(const struct mount *mount, const char *path)
 	if (file == NULL && fd >= 0)
 		close(fd);
 	return file;
+}
+
+int mount_lines(const struct mount *mount, const char *path, mount_line_fn *fn, void *arg)
+{
+	FILE *file = mount_read(mount, path);
+	char *buffer = malloc(PIECE);
+	char *line = NULL;
+	size_t size = 0;
+	ssize_t len;
+	int rc = file == NULL ? -errno : buffer == NULL ? -ENOMEM : 0;
+
+	if (rc == 0)
+		(void)setvbuf(file, buffer, _IOFBF, PIECE);
+	errno = 0;
+	while (rc == 0 && (len = getline(&line, &size, file)) > 0)
+		rc = fn(arg, line, (size_t)len);
+	if (rc == 0 && ferror(file))
+		rc = errno == 0 ? -EIO : -errno;
+	free(line);
+	if (file != NULL)
+		fclose(file);
+	free(buffer);
+	return rc;
 }
 
 void mount_line(const struct mount *mount, const char *path, char *out, size_t len)

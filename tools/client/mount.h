@@ -43,6 +43,13 @@ const char *mount_below(const struct mount *mount, const char *path);
 /* Opens a file by its path below the root, for reading. NULL and errno. */
 FILE *mount_read(const struct mount *mount, const char *path);
 
+/*
+ * Calls `fn` with each line of such a file, its newline included, until `fn` returns another value than 0. Returns that value,
+ * or a negative errno if the file cannot be read.
+ */
+typedef int mount_line_fn(void *arg, char *line, size_t len);
+int mount_lines(const struct mount *mount, const char *path, mount_line_fn *fn, void *arg);
+
 /* The first line of such a file, or "". */
 void mount_line(const struct mount *mount, const char *path, char *out, size_t len);
 

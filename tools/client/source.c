@@ -115,8 +115,10 @@ struct reading {
 	int code;
 };
 
-static void line_take(struct reading *reading, const char *line, size_t len)
+/* What is wrong is said, and in reading->code. */
+static int line_take(void *arg, char *line, size_t len)
 {
+	struct reading *reading = arg;
 	json_error_t error;
 	json_t *object = json_loadb(line, len, 0, &error);
 
@@ -125,27 +127,16 @@ static void line_take(struct reading *reading, const char *line, size_t len)
 	else
 		reading->code = reading->fn(reading->arg, object);
 	json_decref(object);
+	return reading->code;
 }
 
 static void mount_each(struct reading *reading, const struct mount *mount)
 {
-	FILE *file = mount_read(mount, "locks.jsonl");
-	char *line = NULL;
-	size_t size = 0;
-	ssize_t len;
+	int rc = mount_lines(mount, "locks.jsonl", line_take, reading);
 
-	if (file == NULL) {
-		reading->code = tool_fail(reading->tool, tool_exit_code(errno), "%s/locks.jsonl: %s", mount->path,
-					  strerror(errno));
-		return;
-	}
-	while (reading->code == EXIT_DONE && (len = getline(&line, &size, file)) > 0)
-		line_take(reading, line, (size_t)len);
-	if (reading->code == EXIT_DONE && ferror(file))
-		reading->code = tool_fail(reading->tool, tool_exit_code(errno), "%s/locks.jsonl: %s", mount->path,
-					  strerror(errno));
-	free(line);
-	fclose(file);
+	if (rc < 0)
+		reading->code = tool_fail(reading->tool, tool_exit_code(-rc), "%s/locks.jsonl: %s", mount->path,
+					  strerror(-rc));
 }
 
 static int text_take(struct reading *reading, char *text, size_t len)
@@ -153,7 +144,7 @@ static int text_take(struct reading *reading, char *text, size_t len)
 	if (text == NULL)
 		reading->code = tool_fail(reading->tool, EXIT_SYSTEM, "out of memory");
 	else
-		line_take(reading, text, len);
+		(void)line_take(reading, text, len);
 	free(text);
 	return reading->code;
 }

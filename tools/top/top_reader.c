@@ -11,8 +11,7 @@
 
 #include "moment.h"
 
-#define PIECE (256 * 1024) /* bytes that are read at a time: each read is a request to the daemon */
-#define PATIENCE 2         /* seconds that a reading may take to end */
+#define PATIENCE 2 /* seconds that a reading may take to end */
 
 void top_gone_print(int err, char *out, size_t len)
 {
@@ -33,36 +32,6 @@ struct reading {
 	struct top_model *model;
 };
 
-typedef int line_fn(struct reading *reading, const char *line, size_t len);
-
-static int lines_each(struct reading *reading, const char *path, line_fn *fn)
-{
-	FILE *file = mount_read(&reading->mount, path);
-	char *buffer = malloc(PIECE);
-	char *line = NULL;
-	size_t size = 0;
-	ssize_t len;
-	int err = 0;
-
-	if (file == NULL || buffer == NULL) {
-		err = file == NULL ? -errno : -ENOMEM;
-		free(buffer);
-		if (file != NULL)
-			fclose(file);
-		return err;
-	}
-	(void)setvbuf(file, buffer, _IOFBF, PIECE);
-	errno = 0;
-	while (err == 0 && (len = getline(&line, &size, file)) > 0)
-		err = atomic_load(reading->stop) ? -ECANCELED : fn(reading, line, (size_t)len);
-	if (err == 0 && ferror(file))
-		err = errno == 0 ? -EIO : -errno;
-	free(line);
-	fclose(file);
-	free(buffer);
-	return err;
-}
-
 /* Of the waiters, those for locks that are wanted; which that are, the filter can only tell of the locks themselves. */
 static bool is_wanted(const struct reading *reading, const json_t *object)
 {
@@ -74,11 +43,15 @@ static bool is_wanted(const struct reading *reading, const json_t *object)
 	       (!filter_is_choosy(reading->filter) || top_model_has(reading->model, lock));
 }
 
-static int lock_take(struct reading *reading, const char *line, size_t len)
+static int lock_take(void *arg, char *line, size_t len)
 {
-	json_t *object = json_loadb(line, len, 0, NULL);
+	struct reading *reading = arg;
+	json_t *object;
 	int err = 0;
 
+	if (atomic_load(reading->stop))
+		return -ECANCELED;
+	object = json_loadb(line, len, 0, NULL);
 	if (object == NULL)
 		return -EBADMSG;
 	if (is_wanted(reading, object))
@@ -87,16 +60,18 @@ static int lock_take(struct reading *reading, const char *line, size_t len)
 	return err;
 }
 
-static int metric_take(struct reading *reading, const char *line, size_t len)
+static int metric_take(void *arg, char *line, size_t len)
 {
+	struct reading *reading = arg;
 	(void)len;
 	top_counts_take(&reading->model->counts, line);
 	return 0;
 }
 
 /* Its first line says it all. */
-static int health_take(struct reading *reading, const char *line, size_t len)
+static int health_take(void *arg, char *line, size_t len)
 {
+	struct reading *reading = arg;
 	struct top_model *model = reading->model;
 
 	if (model->health[0] == '\0')
@@ -110,13 +85,13 @@ static int reading_run(struct reading *reading)
 	int err = mount_reopen(&reading->mount);
 
 	if (err == 0)
-		err = lines_each(reading, "locks.jsonl", lock_take);
+		err = mount_lines(&reading->mount, "locks.jsonl", lock_take, reading);
 	model->counts.at = moment_steady();
 	if (err == 0)
-		err = lines_each(reading, "metrics/atlockfs.prom", metric_take);
+		err = mount_lines(&reading->mount, "metrics/atlockfs.prom", metric_take, reading);
 	/* A store that fails shows no locks, but its health can be read. */
 	if (err == 0 || err == -EIO) {
-		int sick = lines_each(reading, "health", health_take);
+		int sick = mount_lines(&reading->mount, "health", health_take, reading);
 
 		err = err == 0 ? sick : err;
 	}
