@@ -1,6 +1,7 @@
 #include "grid.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,25 +36,32 @@ int grid_add(struct grid *grid, const char *cell)
 	return 0;
 }
 
+static size_t width_of(const struct grid *grid, const char *text)
+{
+	return grid->width == NULL ? term_width(text) : grid->width(text);
+}
+
 static void row_print(const struct grid *grid, const char *const *row, const size_t widths[GRID_COLUMNS])
 {
 	for (size_t i = 0; i < grid->columns; i++) {
-		int pad = i + 1 < grid->columns ? (int)(widths[i] - term_width(row[i])) + 2 : 0;
+		int pad = (int)(widths[i] - width_of(grid, row[i]));
+		bool right = (grid->right >> i & 1) != 0;
+		bool last = i + 1 == grid->columns;
 
-		printf("%s%*s", row[i], pad, "");
+		printf("%*s%s%*s", right ? pad : 0, "", row[i], last ? 0 : right ? 2 : pad + 2, "");
 	}
 }
 
-static void table_print(const struct grid *grid)
+void grid_table(const struct grid *grid)
 {
 	size_t widths[GRID_COLUMNS] = { 0 };
 
 	for (size_t i = 0; i < grid->columns; i++)
-		widths[i] = term_width(grid->heading[i]);
+		widths[i] = width_of(grid, grid->heading[i]);
 	for (size_t row = 0; row + grid->columns <= grid->count; row += grid->columns)
 		for (size_t i = 0; i < grid->columns; i++)
-			if (term_width(grid->cells[row + i]) > widths[i])
-				widths[i] = term_width(grid->cells[row + i]);
+			if (width_of(grid, grid->cells[row + i]) > widths[i])
+				widths[i] = width_of(grid, grid->cells[row + i]);
 	fputs(term_color(stdout, TERM_BOLD), stdout);
 	row_print(grid, grid->heading, widths);
 	puts(term_color(stdout, TERM_PLAIN));
@@ -66,7 +74,7 @@ static void table_print(const struct grid *grid)
 void grid_print(const struct grid *grid)
 {
 	if (isatty(STDOUT_FILENO)) {
-		table_print(grid);
+		grid_table(grid);
 		return;
 	}
 	for (size_t row = 0; row + grid->columns <= grid->count; row += grid->columns)

@@ -1,4 +1,4 @@
-/* Rows of cells: on a terminal a table with a heading, elsewhere lines with tabs between the cells. */
+/* Rows of cells: a table with a heading, or for programs lines with tabs between the cells. */
 #ifndef TOOLS_GRID_H
 #define TOOLS_GRID_H
 
@@ -8,15 +8,20 @@
 
 struct grid {
 	const char *const *heading;
-	size_t columns; /* at least one */
-	char **cells;   /* row by row */
-	size_t count;   /* of cells */
+	size_t columns;                /* at least one */
+	unsigned int right;            /* bit i: column i has numbers, which end below each other */
+	size_t (*width)(const char *); /* of a text in columns of the terminal; NULL: term_width() */
+	char **cells;                  /* row by row */
+	size_t count;                  /* of cells */
 	size_t room;
 };
 
 /* Adds a cell; as term_text() has it, with a blank for a tab. 0 or -ENOMEM. */
 int grid_add(struct grid *grid, const char *cell);
+
+/* A table on a terminal, else lines with tabs; and a table in any case. */
 void grid_print(const struct grid *grid);
+void grid_table(const struct grid *grid);
 void grid_free(struct grid *grid);
 
 #endif

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "grid.h"
 #include "moment.h"
 #include "term.h"
 #include "top_reader.h"
@@ -11,50 +12,29 @@
 #define CELL_MAX ATLOCK_PATH_MAX
 #define HEAD_WIDTH 512
 
-/* The text in one column's cell, harmless. */
-static void cell_print(const struct top_list *list, size_t column, const struct top_row *row, int64_t now,
-		       char out[CELL_MAX + 8])
+static int table_print(const struct top_list *list)
 {
-	char cell[CELL_MAX];
-
-	top_column(list->view, column)->print(row, now, cell, sizeof(cell));
-	(void)top_text_fit(cell, CELL_MAX, TOP_CUT_END, out, CELL_MAX + 8);
-}
-
-static void padded(const char *text, size_t width, bool right, bool last)
-{
-	int pad = (int)(width - top_text_width(text));
-
-	if (right)
-		printf("%*s%s%s", pad, "", text, last ? "\n" : "  ");
-	else
-		printf("%s%*s", text, last ? 0 : pad + 2, "");
-	if (!right && last)
-		putchar('\n');
-}
-
-static void table_print(const struct top_list *list)
-{
-	size_t widths[TOP_COLUMNS];
+	const char *heading[TOP_COLUMNS];
+	struct grid grid = { .heading = heading, .columns = TOP_COLUMNS, .width = top_text_width };
 	int64_t now = moment_wall();
-	char text[CELL_MAX + 8];
+	char fitted[CELL_MAX + 8];
+	char cell[CELL_MAX];
+	int err = 0;
 
 	for (size_t i = 0; i < TOP_COLUMNS; i++) {
-		widths[i] = strlen(top_column(list->view, i)->name);
-		for (size_t row = 0; row < list->count; row++) {
-			cell_print(list, i, list->rows[row], now, text);
-			if (top_text_width(text) > widths[i])
-				widths[i] = top_text_width(text);
-		}
+		heading[i] = top_column(list->view, i)->name;
+		grid.right |= top_column(list->view, i)->right ? 1U << i : 0;
 	}
-	for (size_t i = 0; i < TOP_COLUMNS; i++)
-		padded(top_column(list->view, i)->name, widths[i], top_column(list->view, i)->right,
-		       i + 1 == TOP_COLUMNS);
 	for (size_t row = 0; row < list->count; row++)
-		for (size_t i = 0; i < TOP_COLUMNS; i++) {
-			cell_print(list, i, list->rows[row], now, text);
-			padded(text, widths[i], top_column(list->view, i)->right, i + 1 == TOP_COLUMNS);
+		for (size_t i = 0; err == 0 && i < TOP_COLUMNS; i++) {
+			top_column(list->view, i)->print(list->rows[row], now, cell, sizeof(cell));
+			(void)top_text_fit(cell, CELL_MAX, TOP_CUT_END, fitted, sizeof(fitted));
+			err = grid_add(&grid, fitted);
 		}
+	if (err == 0)
+		grid_table(&grid);
+	grid_free(&grid);
+	return err;
 }
 
 static int once(struct top *top)
@@ -73,8 +53,8 @@ static int once(struct top *top)
 	}
 	if (top_trouble(top)[0] != '\0')
 		puts(term_text(top_trouble(top)));
-	table_print(&top->lists[top->view]);
-	return EXIT_DONE;
+	return table_print(&top->lists[top->view]) == 0 ? EXIT_DONE
+							: tool_fail(top->tool, EXIT_SYSTEM, "out of memory");
 }
 
 int top_batch(struct top *top)
