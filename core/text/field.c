@@ -196,13 +196,16 @@ static int value_pull(struct field_value *value, const char *who)
 	return 0;
 }
 
+/* An estimate: whole seconds, or below one whole milliseconds. */
 static void value_expected(struct field_value *value, int64_t expected)
 {
+	int64_t unit = expected < ATLOCK_SECOND ? ATLOCK_SECOND / 1000 : ATLOCK_SECOND;
+
 	if (expected < 0)
 		value->text = "unknown";
 	else
-		atlock_duration_print(expected < ATLOCK_SECOND ? expected : expected - expected % ATLOCK_SECOND,
-				      value->buf, sizeof(value->buf));
+		atlock_duration_print(expected < unit && expected > 0 ? unit : expected - expected % unit, value->buf,
+				      sizeof(value->buf));
 }
 
 int field_read(const struct field *field, const struct field_source *source, struct field_value *out)

@@ -99,7 +99,7 @@ text() {
 	expect_ok touch -c "$lock@next"
 	for ticket in normal@middle low@last; do
 		text=$(field "$queue/$ticket" expected_wait)
-		[[ $text =~ ^[0-9] ]] || fail "$ticket expects: $text"
+		[[ $text =~ ^(0|([0-9]+(d|h|m|s|ms))+)$ ]] || fail "$ticket expects: $text"
 	done
 }
 
