@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <sys/timex.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -21,7 +20,7 @@
 
 #define KERNEL_MAJOR 5 /* pidfds that can be polled, and what the tests run on */
 #define KERNEL_MINOR 4
-#define ROOM_LEAST (64UL << 20)
+#define ROOM_LEAST (64ULL << 10) /* KiB */
 
 enum verdict { GOOD, ODD, BAD };
 
@@ -196,27 +195,39 @@ static void look_permissions(struct doctor *doctor)
 		    "only who mounted it can use it: mount as root, or with user_allow_other in /etc/fuse.conf");
 }
 
+/* How much can be written is for the store to say: it uses room in its file again, whatever the disk has left. */
+static void look_room(struct doctor *doctor, const char *store)
+{
+	char value[32] = "";
+	char level[16] = "";
+	unsigned long long room;
+	bool full;
+
+	if (!mount_field(&doctor->mount, "health", "store_free", value, sizeof(value)))
+		return;
+	room = strtoull(value, NULL, 10) >> 10;
+	(void)mount_field(&doctor->mount, "health", "room", level, sizeof(level));
+	full = strcmp(level, "ok") != 0;
+	if (full || room < ROOM_LEAST)
+		say(doctor, full ? BAD : ODD, "store", "%s: room for %llu KiB more before locks are refused: %s", store,
+		    room, "make room on its disk, or archive events (atlock help audit)");
+	else
+		say(doctor, GOOD, "store", "%s, room for %llu MiB more", store, room >> 10);
+}
+
 static void look_store(struct doctor *doctor)
 {
 	char store[PATH_MAX];
-	struct statvfs fs;
 	struct stat st;
-	uint64_t room;
 
 	mount_line(&doctor->mount, "config/store", store, sizeof(store));
-	if (store[0] == '\0' || statvfs(store, &fs) != 0) {
+	if (store[0] == '\0' || stat(store, &st) != 0)
 		say(doctor, ODD, "store", "%s: %s", store[0] != '\0' ? store : "config/store",
 		    errno == EACCES ? "not for you to see; ask root" : strerror(errno));
-		return;
-	}
-	room = (uint64_t)fs.f_bavail * fs.f_frsize;
-	if (room < ROOM_LEAST)
-		say(doctor, BAD, "store", "%s: %llu MiB are left on the disk: make room", store,
-		    (unsigned long long)(room >> 20));
-	else if (stat(store, &st) == 0 && (st.st_mode & 077) != 0)
+	else if ((st.st_mode & 077) != 0)
 		say(doctor, ODD, "store", "%s: others may look into it: chmod 700", store);
 	else
-		say(doctor, GOOD, "store", "%s, %llu MiB left on its disk", store, (unsigned long long)(room >> 20));
+		look_room(doctor, store);
 }
 
 static void look_clock(struct doctor *doctor)
