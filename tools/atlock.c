@@ -214,7 +214,7 @@ static const struct command commands[] = {
 };
 
 /* What was printed may still fail to arrive: a full disk must not look like success. */
-static int finish(const struct tool *tool, int code)
+static int output_finish(const struct tool *tool, int code)
 {
 	int err = atlock_standard_flush();
 
@@ -238,7 +238,7 @@ int main(int argc, char **argv)
 		return EXIT_SYSTEM;
 	code = choice_read(&tool, argc, argv, CHOICE_FIRST, version_print, NULL);
 	if (code >= 0)
-		return finish(&tool, code);
+		return output_finish(&tool, code);
 	if (optind == argc) {
 		help_short(stderr, commands);
 		return EXIT_USAGE;
@@ -247,5 +247,5 @@ int main(int argc, char **argv)
 	if (tool.command == NULL)
 		return help_unknown(commands, argv[optind]);
 	code = tool.command->run(&tool, argc - optind, argv + optind);
-	return finish(&tool, code);
+	return output_finish(&tool, code);
 }

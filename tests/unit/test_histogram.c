@@ -32,7 +32,7 @@ static void test_every_length_has_its_place(void **state)
 	for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
 		struct histogram one = { .count = 0 };
 
-		histogram_add(&one, lengths[i]);
+		histogram_count(&one, lengths[i]);
 		if (lengths[i] < UINT64_MAX)
 			assert_near(histogram_at(&one, 0.5), lengths[i]);
 		assert_int_equal(histogram_at(&one, 0), histogram_at(&one, 1));
@@ -46,7 +46,7 @@ static void test_shares(void **state)
 
 	(void)state;
 	for (uint64_t i = 1; i <= 1000; i++)
-		histogram_add(i % 2 == 0 ? &all : &half, i * 1000);
+		histogram_count(i % 2 == 0 ? &all : &half, i * 1000);
 	histogram_merge(&all, &half);
 	assert_int_equal(all.count, 1000);
 	assert_near(histogram_at(&all, 0.5), 500000);

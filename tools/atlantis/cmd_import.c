@@ -63,7 +63,7 @@ static int write_whole(const struct mount *mount, const char *path, int flags, c
 }
 
 /* wait/<lock>@<who> takes a lock with all that is written in one go; without blocking, it waits for nobody. */
-static int lock_write(const struct import *import, const struct atlock_foreign_record *record)
+static int lock_import(const struct import *import, const struct atlock_foreign_record *record)
 {
 	char path[ATLOCK_PATH_MAX + ATLOCK_WHO_MAX + 16];
 	char *text;
@@ -79,7 +79,7 @@ static int lock_write(const struct import *import, const struct atlock_foreign_r
 }
 
 /* The statuses last: a pull request without them is one that was not finished. */
-static int pull_write(const struct import *import, const struct atlock_foreign_record *record)
+static int pull_import(const struct import *import, const struct atlock_foreign_record *record)
 {
 	char path[ATLOCK_PATH_MAX + 16];
 	int err;
@@ -101,8 +101,8 @@ static bool is_unfinished(const struct atlock_foreign_record *there, const struc
 	       (newline == NULL || (strncmp(there->text, "head=", 5) == 0 && newline[1] == '\0'));
 }
 
-static enum outcome compare(struct import *import, const struct atlock_foreign_record *there,
-			    const struct atlock_foreign_record *record)
+static enum outcome record_judge(struct import *import, const struct atlock_foreign_record *there,
+				 const struct atlock_foreign_record *record)
 {
 	char text[800];
 	char difference[400];
@@ -161,7 +161,7 @@ static void would(struct import *import, const struct atlock_foreign_record *rec
 static int import_one(struct import *import, const struct atlock_foreign_record *record)
 {
 	const struct snapshot_entry *there = snapshot_find(&import->tree, record->path);
-	enum outcome outcome = there == NULL ? OUT_DONE : compare(import, &there->record, record);
+	enum outcome outcome = there == NULL ? OUT_DONE : record_judge(import, &there->record, record);
 	int code = -1;
 
 	if (record->elsewhere)
@@ -170,8 +170,8 @@ static int import_one(struct import *import, const struct atlock_foreign_record 
 		would(import, record);
 	else if (outcome == OUT_DONE)
 		code = written(import, record,
-			       record->kind == ATLOCK_FOREIGN_PULL ? pull_write(import, record)
-								   : lock_write(import, record),
+			       record->kind == ATLOCK_FOREIGN_PULL ? pull_import(import, record)
+								   : lock_import(import, record),
 			       &outcome);
 	if (code >= 0)
 		return code;

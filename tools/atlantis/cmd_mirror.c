@@ -72,7 +72,7 @@ static uint64_t events_read(const struct mount *mount)
 	return mount_field(mount, "health", "events", value, sizeof(value)) ? strtoull(value, NULL, 10) : 0;
 }
 
-static int fail(const struct mirror *mirror, int err, const struct atlock_why *why)
+static int mirror_fail(const struct mirror *mirror, int err, const struct atlock_why *why)
 {
 	return tool_fail(mirror->tool, tool_exit_code(-err), "%s", why->text);
 }
@@ -95,7 +95,7 @@ static bool may_replace(const struct snapshot_entry *last, const struct snapshot
 }
 
 /* Makes the other side's record what this one is. `entry->there` is set if it is afterwards. */
-static int put(struct mirror *mirror, const struct snapshot_entry *last, struct snapshot_entry *entry)
+static int mirror_put(struct mirror *mirror, const struct snapshot_entry *last, struct snapshot_entry *entry)
 {
 	const struct atlock_foreign_record *record = &entry->record;
 	char difference[400];
@@ -119,7 +119,7 @@ static int put(struct mirror *mirror, const struct snapshot_entry *last, struct 
 		err = atlock_foreign_change(mirror->to, record, value, record->value, &why);
 	free(value);
 	if (err < 0)
-		return fail(mirror, err, &why);
+		return mirror_fail(mirror, err, &why);
 	/* Changed in between: the next look tries again. */
 	if (err == 1)
 		return EXIT_DONE;
@@ -149,7 +149,7 @@ static int put_all(struct mirror *mirror, struct snapshot *now)
 			last->there = NULL;
 			continue;
 		}
-		code = put(mirror, last, entry);
+		code = mirror_put(mirror, last, entry);
 	}
 	return code;
 }
@@ -167,7 +167,7 @@ static int drop_all(struct mirror *mirror, const struct snapshot *now)
 			continue;
 		err = atlock_foreign_change(mirror->to, &last->record, last->there, NULL, &why);
 		if (err < 0)
-			return fail(mirror, err, &why);
+			return mirror_fail(mirror, err, &why);
 		mirror->deleted += err == 0;
 	}
 	return EXIT_DONE;
@@ -194,7 +194,7 @@ static int prune(struct mirror *mirror, const struct snapshot *now)
 	}
 	atlock_foreign_clear(&record);
 	if (rc < 0)
-		return fail(mirror, rc, &why);
+		return mirror_fail(mirror, rc, &why);
 	mirror->prune = false;
 	return EXIT_DONE;
 }
@@ -211,7 +211,7 @@ static int ends_open(struct mirror *mirror)
 	if (code != EXIT_DONE || mirror->to != NULL)
 		return code;
 	err = atlock_foreign_open(&mirror->to, mirror->uri, 0, &why);
-	return err < 0 ? fail(mirror, err, &why) : EXIT_DONE;
+	return err < 0 ? mirror_fail(mirror, err, &why) : EXIT_DONE;
 }
 
 static void ends_close(struct mirror *mirror)
@@ -223,7 +223,7 @@ static void ends_close(struct mirror *mirror)
 }
 
 /* One look. What could not be written is in `last` without `there`, and tried again. */
-static int look(struct mirror *mirror)
+static int mirror_look(struct mirror *mirror)
 {
 	struct snapshot now = { .count = 0 };
 	uint64_t events;
@@ -270,7 +270,7 @@ static int mirror_run(struct mirror *mirror)
 	sigaction(SIGTERM, &action, NULL);
 	sigaction(SIGINT, &action, NULL);
 	do {
-		code = look(mirror);
+		code = mirror_look(mirror);
 		if (code == EXIT_USAGE)
 			break;
 		if (code != EXIT_DONE)

@@ -16,7 +16,7 @@ struct verify {
 	uint64_t differences;
 };
 
-static void differ(struct verify *verify, const char *word, const char *path, const char *text)
+static void difference_print(struct verify *verify, const char *word, const char *path, const char *text)
 {
 	printf("%s%s%s %s%s%s\n", term_color(stdout, TERM_YELLOW), word, term_color(stdout, TERM_PLAIN),
 	       term_text(path), text[0] == '\0' ? "" : ": ", term_text(text));
@@ -29,14 +29,14 @@ static void verify_one(struct verify *verify, const struct atlock_foreign_record
 	char difference[400];
 
 	if (here == NULL) {
-		differ(verify, "only there", record->path, "");
+		difference_print(verify, "only there", record->path, "");
 		return;
 	}
 	here->seen = true;
 	if (here->record.value == NULL || record->value == NULL)
-		differ(verify, "differs", record->path, "Atlantis cannot have what is here");
+		difference_print(verify, "differs", record->path, "Atlantis cannot have what is here");
 	else if (atlock_foreign_compare(here->record.value, record->value, difference, sizeof(difference)) != 0)
-		differ(verify, "differs", record->path, difference);
+		difference_print(verify, "differs", record->path, difference);
 	else
 		verify->same++;
 }
@@ -49,7 +49,7 @@ static int verify_all(struct verify *verify, struct atlock_foreign *from)
 
 	while ((rc = atlock_foreign_next(from, &record, &why)) != 1 && rc >= 0) {
 		if (rc == 2)
-			differ(verify, "unreadable there", why.text, "");
+			difference_print(verify, "unreadable there", why.text, "");
 		else
 			verify_one(verify, &record);
 	}
@@ -58,7 +58,7 @@ static int verify_all(struct verify *verify, struct atlock_foreign *from)
 		return tool_fail(verify->tool, tool_exit_code(-rc), "%s", why.text);
 	for (size_t i = 0; i < verify->tree.count; i++)
 		if (!verify->tree.entries[i].seen && verify->tree.entries[i].record.key != NULL)
-			differ(verify, "only here", verify->tree.entries[i].record.path, "");
+			difference_print(verify, "only here", verify->tree.entries[i].record.path, "");
 	printf("%" PRIu64 " record%s the same, %" PRIu64 " difference%s\n", verify->same,
 	       verify->same == 1 ? " is" : "s are", verify->differences, TOOL_S(verify->differences));
 	return verify->differences > 0 ? EXIT_REFUSED : EXIT_DONE;

@@ -17,7 +17,7 @@ struct reading {
 	struct atlock_why why;
 };
 
-static struct snapshot_entry *entry_add(struct snapshot *snapshot)
+static struct snapshot_entry *snapshot_add(struct snapshot *snapshot)
 {
 	if (snapshot->count == snapshot->room) {
 		size_t room = snapshot->room * 2 + 64;
@@ -43,7 +43,7 @@ static int fail_at(const struct reading *reading, const char *path)
 			 strerror(errno));
 }
 
-static int lock_take(void *arg, char *line, size_t len)
+static int lock_add(void *arg, char *line, size_t len)
 {
 	struct reading *reading = arg;
 	struct snapshot_entry *entry;
@@ -52,7 +52,7 @@ static int lock_take(void *arg, char *line, size_t len)
 	/* After the locks come those who wait for them. */
 	if (strstr(line, "\"kind\": \"waiter\"") != NULL || strstr(line, "\"kind\":\"waiter\"") != NULL)
 		return EXIT_DONE;
-	entry = entry_add(reading->out);
+	entry = snapshot_add(reading->out);
 	if (entry == NULL)
 		return no_memory(reading);
 	err = atlock_foreign_from_lock(line, len, &entry->record, &reading->why);
@@ -65,7 +65,7 @@ static int lock_take(void *arg, char *line, size_t len)
 
 static int locks_read(struct reading *reading)
 {
-	int rc = mount_lines(reading->mount, "locks.jsonl", lock_take, reading);
+	int rc = mount_lines(reading->mount, "locks.jsonl", lock_add, reading);
 
 	if (rc >= 0)
 		return rc;
@@ -74,7 +74,7 @@ static int locks_read(struct reading *reading)
 }
 
 /* A small file as a string; NULL and errno. */
-static char *file_text(const struct mount *mount, const char *dir, const char *name)
+static char *pull_file(const struct mount *mount, const char *dir, const char *name)
 {
 	char path[ATLOCK_PATH_MAX + 32];
 	char *text = NULL;
@@ -93,11 +93,11 @@ static char *file_text(const struct mount *mount, const char *dir, const char *n
 	return text;
 }
 
-static int pull_take(struct reading *reading, const char *path)
+static int pull_add(struct reading *reading, const char *path)
 {
-	char *head = file_text(reading->mount, path, "head");
-	char *meta = file_text(reading->mount, path, "meta");
-	char *projects = file_text(reading->mount, path, "projects.tsv");
+	char *head = pull_file(reading->mount, path, "head");
+	char *meta = pull_file(reading->mount, path, "meta");
+	char *projects = pull_file(reading->mount, path, "projects.tsv");
 	struct atlock_foreign_record record = { .key = NULL };
 	struct snapshot_entry *entry;
 	int code = EXIT_DONE;
@@ -109,7 +109,7 @@ static int pull_take(struct reading *reading, const char *path)
 		err = atlock_foreign_from_pull(path, head, meta, projects, &record, &reading->why);
 	if (code == EXIT_DONE && err < 0)
 		code = tool_fail(reading->tool, EXIT_DATA, "%s: %s", path, reading->why.text);
-	entry = err == 0 ? entry_add(reading->out) : NULL;
+	entry = err == 0 ? snapshot_add(reading->out) : NULL;
 	if (entry != NULL)
 		entry->record = record;
 	else if (err == 0)
@@ -141,7 +141,7 @@ static int pulls_read(struct reading *reading, const char *path, bool numbers, i
 		    depth > DEPTH)
 			code = tool_fail(reading->tool, EXIT_DATA, "%s is too deep", path);
 		else
-			code = numbers ? pull_take(reading, below)
+			code = numbers ? pull_add(reading, below)
 				       : pulls_read(reading, below, strcmp(entry->d_name, "-") == 0, depth + 1);
 	}
 	closedir(dir);

@@ -8,6 +8,10 @@ command_fn audit_show;
 command_fn audit_verify;
 command_fn audit_archive;
 
+/* For events_each(): check the chain of hashes. `arg` is a struct atlock_audit. */
+void audit_file(void *arg, const char *name);
+int audit_line(void *arg, char *text, size_t len, bool whole);
+
 #define AUDIT_TIME 25 /* of "2026-11-16T05:11:02.123Z", with its NUL */
 
 /*

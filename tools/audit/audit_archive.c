@@ -48,7 +48,7 @@ static void now_print(char out[AUDIT_TIME])
 
 /* --- Writing --- */
 
-static int archive_line(struct archive *archive, const char *text, size_t len)
+static int line_archive(struct archive *archive, const char *text, size_t len)
 {
 	const char *time = strstr(text, TIME_KEY);
 
@@ -128,7 +128,7 @@ static int days_merge(struct archive *archive, struct day *days, int count)
 		day_next(&days[i]);
 	while (code == EXIT_DONE && (day = days_find(days, count, last)) != NULL) {
 		do {
-			code = archive_line(archive, day->line, day->len);
+			code = line_archive(archive, day->line, day->len);
 			last = day->seq;
 			if (code == EXIT_DONE)
 				day_next(day);
@@ -196,7 +196,7 @@ static int event_write(void *arg, const struct atlock_event *event)
 {
 	struct from_store *from = arg;
 
-	from->code = archive_line(from->archive, event->line, event->line_len);
+	from->code = line_archive(from->archive, event->line, event->line_len);
 	return from->code;
 }
 
@@ -211,16 +211,6 @@ static int write_store(struct archive *archive, struct atlock *al)
 }
 
 /* --- Making sure of it --- */
-
-static void file_begin(void *arg, const char *name)
-{
-	atlock_audit_file(arg, name);
-}
-
-static int line_check(void *arg, char *text, size_t len, bool whole)
-{
-	return atlock_audit_line(arg, text, len, whole) < 0 ? EXIT_SYSTEM : EXIT_DONE;
-}
 
 static int sync_directory(const struct archive *archive)
 {
@@ -256,7 +246,7 @@ static int file_finish(struct archive *archive)
 }
 
 /* What was written is worth nothing before it has been read. */
-static int file_check(const struct archive *archive)
+static int archive_check(const struct archive *archive)
 {
 	struct atlock_audit *audit = atlock_audit_new();
 	char *files[] = { (char *)(uintptr_t)archive->name };
@@ -264,8 +254,8 @@ static int file_check(const struct archive *archive)
 		.tool = archive->tool,
 		.files = files,
 		.count = 1,
-		.file = file_begin,
-		.line = line_check,
+		.file = audit_file,
+		.line = audit_line,
 		.arg = audit,
 	};
 	struct atlock_audit_archive found;
@@ -311,7 +301,7 @@ static int archive_source(struct archive *archive, struct source *source)
 	if (code == EXIT_DONE)
 		code = file_finish(archive);
 	if (code == EXIT_DONE)
-		code = file_check(archive);
+		code = archive_check(archive);
 	if (code != EXIT_DONE) {
 		(void)unlink(archive->name);
 		return code;

@@ -77,7 +77,7 @@ static bool day_wanted(void *arg, const char *day)
 	return time_wanted(arg, day, strlen("2026-11-16"));
 }
 
-static const char *text_of(const json_t *event, const char *key)
+static const char *event_text(const json_t *event, const char *key)
 {
 	const char *text = json_string_value(json_object_get(event, key));
 
@@ -87,9 +87,9 @@ static const char *text_of(const json_t *event, const char *key)
 /* What it is about: a lock, or something else. */
 static const char *subject_of(const json_t *event)
 {
-	const char *lock = text_of(event, "lock");
+	const char *lock = event_text(event, "lock");
 
-	return lock[0] != '\0' ? lock : text_of(event, "subject");
+	return lock[0] != '\0' ? lock : event_text(event, "subject");
 }
 
 static bool lock_wanted(const struct show *show, const json_t *event)
@@ -105,29 +105,29 @@ static bool lock_wanted(const struct show *show, const json_t *event)
 
 static bool event_wanted(const struct show *show, const json_t *event)
 {
-	const char *when = text_of(event, "time");
+	const char *when = event_text(event, "time");
 
 	/* Of what happened in a directory that this user may not search there is only a number. */
-	if (show->type == NULL && strcmp(text_of(event, "type"), "hidden") == 0)
+	if (show->type == NULL && strcmp(event_text(event, "type"), "hidden") == 0)
 		return false;
 	return lock_wanted(show, event) && time_wanted(show, when, strlen(when)) &&
-	       (show->type == NULL || strcmp(text_of(event, "type"), show->type) == 0) &&
-	       (show->user == NULL || strcmp(text_of(event, "owner"), show->user) == 0 ||
-		strcmp(text_of(event, "actor"), show->user) == 0);
+	       (show->type == NULL || strcmp(event_text(event, "type"), show->type) == 0) &&
+	       (show->user == NULL || strcmp(event_text(event, "owner"), show->user) == 0 ||
+		strcmp(event_text(event, "actor"), show->user) == 0);
 }
 
 /* --- Showing it --- */
 
 static void print_text(const json_t *event)
 {
-	const char *code = text_of(event, "code");
-	const char *who = text_of(event, "who");
+	const char *code = event_text(event, "code");
+	const char *who = event_text(event, "who");
 
-	printf("%s\t%s%s%s\t", term_text(text_of(event, "time")), term_text(text_of(event, "type")),
+	printf("%s\t%s%s%s\t", term_text(event_text(event, "time")), term_text(event_text(event, "type")),
 	       code[0] != '\0' ? " " : "", term_text(code));
-	printf("%s\t%s%s%s\t", term_text(subject_of(event)), term_text(text_of(event, "owner")),
+	printf("%s\t%s%s%s\t", term_text(subject_of(event)), term_text(event_text(event, "owner")),
 	       who[0] != '\0' ? "@" : "", term_text(who));
-	printf("%s\t%s", term_text(text_of(event, "actor")), term_text(text_of(event, "comm")));
+	printf("%s\t%s", term_text(event_text(event, "actor")), term_text(event_text(event, "comm")));
 	if (json_is_integer(json_object_get(event, "pid")))
 		printf("[%" JSON_INTEGER_FORMAT "]", json_integer_value(json_object_get(event, "pid")));
 	putchar('\n');
@@ -140,7 +140,7 @@ static void file_begin(void *arg, const char *name)
 	show->file = name;
 }
 
-static int line_show(void *arg, char *text, size_t len, bool whole)
+static int event_show(void *arg, char *text, size_t len, bool whole)
 {
 	const struct show *show = arg;
 	json_t *event;
@@ -185,7 +185,7 @@ int audit_show(struct tool *tool, int argc, char **argv)
 {
 	struct show show = { .tool = tool };
 	struct events events = {
-		.tool = tool, .wants = day_wanted, .file = file_begin, .line = line_show, .arg = &show
+		.tool = tool, .wants = day_wanted, .file = file_begin, .line = event_show, .arg = &show
 	};
 	struct mount mount = { .fd = -1 };
 	int code;

@@ -12,12 +12,12 @@
 #include "events.h"
 #include "source.h"
 
-static void file_begin(void *arg, const char *name)
+void audit_file(void *arg, const char *name)
 {
 	atlock_audit_file(arg, name);
 }
 
-static int line_check(void *arg, char *text, size_t len, bool whole)
+int audit_line(void *arg, char *text, size_t len, bool whole)
 {
 	return atlock_audit_line(arg, text, len, whole) < 0 ? EXIT_SYSTEM : EXIT_DONE;
 }
@@ -96,8 +96,8 @@ static int verify_files(struct tool *tool, struct atlock_audit *audit, char **fi
 		.tool = tool,
 		.files = files,
 		.count = count,
-		.file = file_begin,
-		.line = line_check,
+		.file = audit_file,
+		.line = audit_line,
 		.arg = audit,
 	};
 	struct mount mount = { .fd = -1 };

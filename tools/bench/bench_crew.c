@@ -102,7 +102,7 @@ static void worker_loop(const struct crew *crew, struct bench_worker *worker)
 		tally->err = -err;
 }
 
-static void worker_run(const struct crew *crew, unsigned int number, pid_t parent)
+static void worker_main(const struct crew *crew, unsigned int number, pid_t parent)
 {
 	struct bench_worker worker = {
 		.place = crew->place,
@@ -153,7 +153,7 @@ static int crew_start(struct crew *crew)
 	for (unsigned int i = 0; err == 0 && i < crew->jobs; i++) {
 		crew->pids[i] = fork();
 		if (crew->pids[i] == 0)
-			worker_run(crew, i, parent);
+			worker_main(crew, i, parent);
 		if (crew->pids[i] < 0) {
 			err = -errno;
 			crew->pids[i] = 0;

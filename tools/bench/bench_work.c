@@ -16,10 +16,10 @@ static int root(const struct bench_worker *worker)
 
 static void took(struct bench_worker *worker, int64_t begun, int64_t ended)
 {
-	histogram_add(&worker->tally->took, ended > begun ? (uint64_t)(ended - begun) : 0);
+	histogram_count(&worker->tally->took, ended > begun ? (uint64_t)(ended - begun) : 0);
 }
 
-static int lock_take(const struct bench_worker *worker)
+static int scratch_take(const struct bench_worker *worker)
 {
 	int fd = openat(root(worker), worker->path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0644);
 
@@ -29,7 +29,7 @@ static int lock_take(const struct bench_worker *worker)
 	return 0;
 }
 
-static int lock_give(const struct bench_worker *worker)
+static int scratch_give(const struct bench_worker *worker)
 {
 	/* Where we were stopped for so long that the lease is over, there is nothing to give back. */
 	return unlinkat(root(worker), worker->path, 0) == 0 || errno == ENOENT ? 0 : -errno;
@@ -37,7 +37,7 @@ static int lock_give(const struct bench_worker *worker)
 
 static void own_end(struct bench_worker *worker)
 {
-	(void)lock_give(worker);
+	(void)scratch_give(worker);
 }
 
 /* --- Taking a lock and giving it back --- */
@@ -50,10 +50,10 @@ static void cycle_begin(struct bench_worker *worker)
 static int cycle_step(struct bench_worker *worker)
 {
 	int64_t begun = moment_steady();
-	int err = lock_take(worker);
+	int err = scratch_take(worker);
 
 	if (err == 0)
-		err = lock_give(worker);
+		err = scratch_give(worker);
 	if (err == 0)
 		took(worker, begun, moment_steady());
 	return err;
@@ -78,7 +78,7 @@ static int read_step(struct bench_worker *worker)
 
 	/* The first time, and once its lease is over. */
 	if (fd < 0 && errno == ENOENT)
-		return lock_take(worker);
+		return scratch_take(worker);
 	if (fd < 0)
 		return -errno;
 	do
@@ -140,7 +140,7 @@ static int queue_await(const struct bench_worker *worker)
 
 static int hand_give(struct bench_worker *worker)
 {
-	int err = lock_take(worker);
+	int err = scratch_take(worker);
 	int64_t begun;
 
 	if (err == 0)
@@ -149,7 +149,7 @@ static int hand_give(struct bench_worker *worker)
 		err = queue_await(worker);
 	begun = moment_steady();
 	if (err == 0)
-		err = lock_give(worker);
+		err = scratch_give(worker);
 	if (err == 0)
 		err = link_wait(worker);
 	if (err == 0)
@@ -178,7 +178,7 @@ static int hand_take(struct bench_worker *worker)
 		}
 	}
 	if (err == 0)
-		err = lock_give(worker);
+		err = scratch_give(worker);
 	return err == 0 ? link_tell(worker) : err;
 }
 

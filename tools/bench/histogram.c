@@ -26,7 +26,7 @@ static uint64_t part_length(size_t part)
 	return ((uint64_t)(HISTOGRAM_PARTS + part % HISTOGRAM_PARTS) << shift) + ((UINT64_C(1) << shift) / 2);
 }
 
-void histogram_add(struct histogram *histogram, uint64_t length)
+void histogram_count(struct histogram *histogram, uint64_t length)
 {
 	histogram->count++;
 	histogram->parts[part_of(length)]++;

@@ -14,7 +14,7 @@ struct histogram {
 	uint64_t parts[HISTOGRAM_ROOM];
 };
 
-void histogram_add(struct histogram *histogram, uint64_t length);
+void histogram_count(struct histogram *histogram, uint64_t length);
 void histogram_merge(struct histogram *histogram, const struct histogram *other);
 
 /* The length that this share of all, 0 to 1, does not exceed; 0 if there are none. */

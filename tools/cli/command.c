@@ -18,7 +18,7 @@ const struct command *command_find(const struct command *commands, const char *n
 	return NULL;
 }
 
-static void complain(const struct tool *tool, const char *format, va_list list)
+static void tool_say(const struct tool *tool, const char *format, va_list list)
 {
 	fprintf(stderr, "atlock%s%s: ", tool->command == NULL ? "" : " ",
 		tool->command == NULL ? "" : tool->command->name);
@@ -30,7 +30,7 @@ int tool_fail(const struct tool *tool, int code, const char *format, ...)
 	va_list list;
 
 	va_start(list, format);
-	complain(tool, format, list);
+	tool_say(tool, format, list);
 	va_end(list);
 	fputc('\n', stderr);
 	return code;
@@ -41,7 +41,7 @@ int tool_usage(const struct tool *tool, const char *format, ...)
 	va_list list;
 
 	va_start(list, format);
-	complain(tool, format, list);
+	tool_say(tool, format, list);
 	va_end(list);
 	fprintf(stderr, "; try 'atlock%s%s --help'\n", tool->command == NULL ? "" : " ",
 		tool->command == NULL ? "" : tool->command->name);

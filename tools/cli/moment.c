@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <time.h>
 
-static int64_t clock_read(clockid_t id)
+static int64_t moment_read(clockid_t id)
 {
 	struct timespec ts;
 
@@ -15,12 +15,12 @@ static int64_t clock_read(clockid_t id)
 
 int64_t moment_steady(void)
 {
-	return clock_read(CLOCK_BOOTTIME);
+	return moment_read(CLOCK_BOOTTIME);
 }
 
 int64_t moment_wall(void)
 {
-	return clock_read(CLOCK_REALTIME);
+	return moment_read(CLOCK_REALTIME);
 }
 
 void moment_age(int64_t age, char out[MOMENT_AGE_MAX])

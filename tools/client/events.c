@@ -9,7 +9,7 @@
 
 #define DAY 10 /* bytes of a day in a name */
 
-static int file_read(const struct events *events, const char *name, FILE *file)
+static int events_file(const struct events *events, const char *name, FILE *file)
 {
 	char *text = NULL;
 	size_t size = 0;
@@ -63,7 +63,7 @@ static int mount_each(const struct events *events)
 	for (int i = 0; i < n; i++) {
 		(void)snprintf(path, sizeof(path), "events/%s", days[i]->d_name);
 		if (code == EXIT_DONE && file_wanted(events, path))
-			code = file_read(events, path, mount_read(events->mount, path));
+			code = events_file(events, path, mount_read(events->mount, path));
 		free(days[i]);
 	}
 	free(days);
@@ -80,9 +80,9 @@ int events_each(const struct events *events)
 		const char *name = events->files[i];
 
 		if (strcmp(name, "-") == 0)
-			code = file_read(events, "standard input", stdin);
+			code = events_file(events, "standard input", stdin);
 		else if (file_wanted(events, name))
-			code = file_read(events, name, fopen(name, "re"));
+			code = events_file(events, name, fopen(name, "re"));
 	}
 	return code;
 }

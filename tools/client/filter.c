@@ -44,17 +44,17 @@ bool filter_wants_path(const struct filter *filter, const char *path)
 	return len == 0 || (strncmp(path, prefix, len) == 0 && (path[len] == '\0' || path[len] == '/'));
 }
 
-static bool matches(const char *wanted, const json_t *lock, const char *key)
+static bool field_matches(const char *wanted, const json_t *lock, const char *key)
 {
 	return wanted == NULL || strcmp(wanted, source_text(lock, key)) == 0;
 }
 
 /* Held as "@pr:123", or for somebody else with pull=123. */
-static bool matches_pull(const char *wanted, const json_t *lock)
+static bool pull_matches(const char *wanted, const json_t *lock)
 {
 	char number[24];
 
-	if (wanted == NULL || matches(wanted, json_object_get(lock, "meta"), "pull"))
+	if (wanted == NULL || field_matches(wanted, json_object_get(lock, "meta"), "pull"))
 		return true;
 	(void)snprintf(number, sizeof(number), "%" JSON_INTEGER_FORMAT,
 		       json_integer_value(json_object_get(lock, "pull")));
@@ -67,8 +67,8 @@ bool filter_wants(const struct filter *filter, const json_t *lock)
 	int64_t since = source_time(lock, "acquired_at");
 	int64_t until = source_time(lock, "expires_at");
 
-	return filter_wants_path(filter, source_text(lock, "lock")) && matches(filter->owner, lock, "owner") &&
-	       matches(filter->who, lock, "who") && matches(filter->repo, lock, "repo") &&
-	       matches_pull(filter->pull, lock) && (filter->older == 0 || now - since >= filter->older) &&
+	return filter_wants_path(filter, source_text(lock, "lock")) && field_matches(filter->owner, lock, "owner") &&
+	       field_matches(filter->who, lock, "who") && field_matches(filter->repo, lock, "repo") &&
+	       pull_matches(filter->pull, lock) && (filter->older == 0 || now - since >= filter->older) &&
 	       (filter->expiring == 0 || (until != ATLOCK_NEVER && until - now <= filter->expiring));
 }

@@ -10,7 +10,7 @@
 
 static const char *const trees[] = { "repos/", "custom/", "global/", "shared/" };
 
-static bool begins(const char *text, const char *prefix)
+static bool has_prefix(const char *text, const char *prefix)
 {
 	return strncmp(text, prefix, strlen(prefix)) == 0;
 }
@@ -18,7 +18,7 @@ static bool begins(const char *text, const char *prefix)
 static bool in_tree(const char *text)
 {
 	for (size_t i = 0; i < sizeof(trees) / sizeof(trees[0]); i++)
-		if (begins(text, trees[i]))
+		if (has_prefix(text, trees[i]))
 			return true;
 	return false;
 }
@@ -78,9 +78,9 @@ int lockpath_prefix(const struct tool *tool, const struct mount *mount, const ch
 /* How a name with slashes in it would be spelled, if that is what was meant; "" if not. */
 static void slashes_spell(const char *path, char *spelled, size_t len)
 {
-	const char *name = begins(path, "global/") ? path + strlen("global/") : NULL;
+	const char *name = has_prefix(path, "global/") ? path + strlen("global/") : NULL;
 
-	for (const char *at = path; begins(path, "repos/") && (at = strstr(at, "/-/")) != NULL; at++)
+	for (const char *at = path; has_prefix(path, "repos/") && (at = strstr(at, "/-/")) != NULL; at++)
 		name = at + strlen("/-/");
 	spelled[0] = '\0';
 	if (name == NULL)
@@ -104,7 +104,7 @@ int lockpath_take(const struct tool *tool, const struct mount *mount, const char
 	below_root(mount, text, out);
 	if (!in_tree(out) || strlen(text) >= ATLOCK_PATH_MAX)
 		return tool_usage(tool, "\"%s\" is no lock: name one in repos/, custom/ or global/", text);
-	if (begins(out, "custom/"))
+	if (has_prefix(out, "custom/"))
 		return EXIT_DONE;
 	err = atlock_name_parse(out, &name, &why);
 	if (err == -EISDIR)
@@ -125,7 +125,7 @@ int lockpath_take(const struct tool *tool, const struct mount *mount, const char
 
 bool lockpath_is_id(const char *text)
 {
-	return begins(text, "lock_") && strchr(text, '/') == NULL;
+	return has_prefix(text, "lock_") && strchr(text, '/') == NULL;
 }
 
 /* "lock_<ns>_<owner>_<8 hex>" names its owner, and by/owner/ has links by id. */
@@ -146,7 +146,7 @@ bool lockpath_of_id(const struct mount *mount, const char *id, char out[ATLOCK_P
 		return false;
 	out[n] = '\0';
 	/* "../../../custom/x": what follows the way up is the path below the root. */
-	for (up = out; begins(up, "../"); up += 3)
+	for (up = out; has_prefix(up, "../"); up += 3)
 		;
 	memmove(out, up, strlen(up) + 1);
 	return in_tree(out);

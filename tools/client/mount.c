@@ -82,7 +82,7 @@ static int table_each(table_fn *fn, void *arg)
  * Whether a directory is the root of one of ours: 1, 0, or the negative errno of a dead or closed one. The mount table would say,
  * but not every chroot has /proc.
  */
-static int is_mount(const char *path)
+static int mount_is_root(const char *path)
 {
 	static const char *const files[] = { "health", "why", "locks.jsonl" };
 	struct statfs fs = { .f_type = 0 };
@@ -104,7 +104,7 @@ static bool mount_around(const char *dir, char out[PATH_MAX])
 {
 	if (dir == NULL || strlcpy(out, dir, PATH_MAX) >= PATH_MAX)
 		return false;
-	while (is_mount(out) != 1) {
+	while (mount_is_root(out) != 1) {
 		char *slash = strrchr(out, '/');
 
 		if (slash == NULL || strcmp(out, "/") == 0)
@@ -137,7 +137,7 @@ struct found {
 	char all[1024]; /* for people */
 };
 
-static int found_add(void *arg, const char *path)
+static int found_mount(void *arg, const char *path)
 {
 	struct found *found = arg;
 
@@ -155,7 +155,7 @@ static int found_add(void *arg, const char *path)
 static int mount_search(const struct tool *tool, struct mount *out)
 {
 	struct found found = { .here = getcwd(NULL, 0) };
-	int err = table_each(found_add, &found);
+	int err = table_each(found_mount, &found);
 	bool inside = err < 0 && mount_around(found.here, out->path);
 
 	free(found.here);
@@ -192,7 +192,7 @@ int mount_open(struct tool *tool, struct mount *out)
 	if (given != NULL && given[0] != '\0') {
 		if (realpath(given, out->path) == NULL)
 			return fail_open(tool, given, errno);
-		err = is_mount(out->path);
+		err = mount_is_root(out->path);
 		if (err < 0)
 			return fail_open(tool, given, -err);
 		if (err == 0)

@@ -54,8 +54,8 @@ static uid_t service_user(void)
 	return user == NULL ? 0 : user->pw_uid;
 }
 
-static int store_open(const struct tool *tool, const struct source_where *where, struct atlock_setup setup,
-		      struct atlock **out)
+static int source_open_setup(const struct tool *tool, const struct source_where *where, struct atlock_setup setup,
+			     struct atlock **out)
 {
 	struct atlock_why why = { .text = "" };
 	struct atlock_options options;
@@ -81,12 +81,12 @@ static int store_open(const struct tool *tool, const struct source_where *where,
 
 int source_open_store(struct tool *tool, const struct source_where *where, bool readonly, struct atlock **out)
 {
-	return store_open(tool, where, (struct atlock_setup){ .readonly = readonly, .manual = true }, out);
+	return source_open_setup(tool, where, (struct atlock_setup){ .readonly = readonly, .manual = true }, out);
 }
 
 int source_open_damaged(struct tool *tool, const struct source_where *where, bool readonly, struct atlock **out)
 {
-	return store_open(tool, where, (struct atlock_setup){ .readonly = readonly, .repair = true }, out);
+	return source_open_setup(tool, where, (struct atlock_setup){ .readonly = readonly, .repair = true }, out);
 }
 
 int source_open(struct tool *tool, const struct source_where *where, struct source *out)
@@ -116,7 +116,7 @@ struct reading {
 };
 
 /* What is wrong is said, and in reading->code. */
-static int line_take(void *arg, char *line, size_t len)
+static int object_take(void *arg, char *line, size_t len)
 {
 	struct reading *reading = arg;
 	json_error_t error;
@@ -132,7 +132,7 @@ static int line_take(void *arg, char *line, size_t len)
 
 static void mount_each(struct reading *reading, const struct mount *mount)
 {
-	int rc = mount_lines(mount, "locks.jsonl", line_take, reading);
+	int rc = mount_lines(mount, "locks.jsonl", object_take, reading);
 
 	if (rc < 0)
 		reading->code = tool_fail(reading->tool, tool_exit_code(-rc), "%s/locks.jsonl: %s", mount->path,
@@ -144,7 +144,7 @@ static int text_take(struct reading *reading, char *text, size_t len)
 	if (text == NULL)
 		reading->code = tool_fail(reading->tool, EXIT_SYSTEM, "out of memory");
 	else
-		(void)line_take(reading, text, len);
+		(void)object_take(reading, text, len);
 	free(text);
 	return reading->code;
 }

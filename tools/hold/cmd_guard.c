@@ -85,7 +85,7 @@ static int guard_ask(const struct guard *guard)
 /* --- The lock --- */
 
 /* The names are good ones: what is not valid about them is that nobody registered the app. */
-static int refuse(const struct guard *guard, int err)
+static int guard_refused(const struct guard *guard, int err)
 {
 	int code = err == EEXIST ? EXIT_TRY_AGAIN : err == EINVAL ? EXIT_NO_INPUT : tool_exit_code(err);
 
@@ -100,7 +100,7 @@ static int stop_take(struct guard *guard)
 	int fd = openat(guard->mount.fd, guard->stop, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
 
 	if (fd < 0)
-		return refuse(guard, errno);
+		return guard_refused(guard, errno);
 	close(fd);
 	if (mount_field(&guard->mount, guard->stop, "ttl", ttl, sizeof(ttl)))
 		(void)atlock_duration_parse(ttl, false, &lease);
@@ -123,7 +123,7 @@ static bool guard_renew(void *arg)
 	int code = guard_ask(guard);
 
 	if (code == EXIT_DONE && utimensat(guard->mount.fd, guard->stop, NULL, 0) != 0)
-		code = refuse(guard, errno);
+		code = guard_refused(guard, errno);
 	if (code == EXIT_DONE)
 		return true;
 	(void)tool_fail(guard->tool, code, "shared/%s may not be stopped any more: the command is told to end",

@@ -13,7 +13,7 @@ struct renew {
 	char text[64]; /* what to write; "": the lease it has, from now */
 };
 
-static int renew_one(void *arg, const char *path)
+static int lease_renew(void *arg, const char *path)
 {
 	const struct renew *renew = arg;
 
@@ -41,7 +41,7 @@ int cmd_renew(struct tool *tool, int argc, char **argv)
 {
 	struct renew renew = { .tool = tool };
 	const struct lockpath_act act = {
-		.fn = renew_one,
+		.fn = lease_renew,
 		.arg = &renew,
 		.advice =
 			"if that is you, name it LOCK@WHO, or where it is a session, renew it there or see 'atlock help transfer'",

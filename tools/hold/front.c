@@ -11,7 +11,7 @@
 #include "run_child.h"
 
 /* A group of its own: a signal to the front's reaches the keeper once, through the front. */
-static void keeper_run(const struct front *front, const sigset_t *before, front_fn *fn, void *arg)
+static void keeper_main(const struct front *front, const sigset_t *before, front_fn *fn, void *arg)
 {
 	int code;
 
@@ -68,7 +68,7 @@ int front_start(const struct tool *tool, front_fn *fn, void *arg)
 	fflush(NULL);
 	keeper = fork();
 	if (keeper == 0)
-		keeper_run(&front, &before, fn, arg);
+		keeper_main(&front, &before, fn, arg);
 	if (keeper < 0)
 		return tool_fail(tool, EXIT_SYSTEM, "fork: %s", strerror(errno));
 	return front_run(&front, keeper, &before);

@@ -138,7 +138,7 @@ static int take_each(struct take *take, int64_t deadline, size_t *failed)
 }
 
 /* Only calls that a signal handler may make. */
-static void give_back(const struct take *take, bool all)
+static void take_give_back(const struct take *take, bool all)
 {
 	for (size_t i = take->count; i-- > 0;) {
 		const struct taken *lock = &take->locks[i];
@@ -151,7 +151,7 @@ static void give_back(const struct take *take, bool all)
 
 void take_back(const struct take *take)
 {
-	give_back(take, false);
+	take_give_back(take, false);
 }
 
 static void on_signal(int number)
@@ -160,7 +160,7 @@ static void on_signal(int number)
 	int err = errno;
 
 	if (take != NULL)
-		give_back(take, true);
+		take_give_back(take, true);
 	signal(number, SIG_DFL);
 	kill(getpid(), number);
 	errno = err;

@@ -21,7 +21,7 @@ struct graph {
 	size_t count;
 };
 
-static char *holder_text(const json_t *object)
+static char *holder_name(const json_t *object)
 {
 	char *text;
 
@@ -47,7 +47,7 @@ static int edge_add(struct graph *graph, const json_t *waiter)
 	graph->edges = edges;
 	edge = &edges[graph->count++];
 	*edge = (struct graph_edge){ .lock = strdup(lock),
-				     .waiter = holder_text(waiter),
+				     .waiter = holder_name(waiter),
 				     .holder = strdup(holder[0] != '\0' ? holder : "?"),
 				     .priority = strdup(source_text(waiter, "priority")),
 				     .position = json_integer_value(json_object_get(waiter, "position")) };
@@ -66,7 +66,7 @@ static int graph_take(void *arg, json_t *object)
 		return edge_add(graph, object);
 	if (json_integer_value(json_object_get(object, "waiters")) == 0)
 		return EXIT_DONE;
-	holder = holder_text(object);
+	holder = holder_name(object);
 	if (holder == NULL ||
 	    json_object_set_new(graph->holders, source_text(object, "lock"), json_string(holder)) != 0)
 		return no_memory(graph);

@@ -70,7 +70,7 @@ static int file_take(void *arg, int letter)
 }
 
 /* The rules of a file, or of the mount. */
-static int policy_load(struct tool *tool, const char *file, struct atlock_policy **out)
+static int rules_load(struct tool *tool, const char *file, struct atlock_policy **out)
 {
 	char path[PATH_MAX];
 	struct atlock_why why;
@@ -99,7 +99,7 @@ int cmd_policy(struct tool *tool, int argc, char **argv)
 		return code;
 	if (!test || argc - optind != 3)
 		return tool_usage(tool, "it is called as: policy test USER ACTION LOCK");
-	code = policy_load(tool, file, &policy);
+	code = rules_load(tool, file, &policy);
 	if (code == EXIT_DONE)
 		code = policy_tell(tool, policy, argv + optind);
 	atlock_policy_free(policy);

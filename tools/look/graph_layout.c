@@ -7,7 +7,7 @@
 /* --- Nodes --- */
 
 /* The number of the node of this name: a new one at the end of `out` if there is none. SIZE_MAX without memory. */
-static size_t node_of(struct graph_layout *out, json_t *numbers, const char *name)
+static size_t node_named(struct graph_layout *out, json_t *numbers, const char *name)
 {
 	const json_t *number = json_object_get(numbers, name);
 
@@ -28,8 +28,8 @@ static int nodes_make(struct graph_layout *out, const struct graph_edge *edges)
 	for (size_t i = 0; err == 0 && i < out->edges; i++) {
 		struct graph_arrow *arrow = &out->arrows[i];
 
-		arrow->to = node_of(out, numbers, edges[i].holder);
-		arrow->from = arrow->to == SIZE_MAX ? SIZE_MAX : node_of(out, numbers, edges[i].waiter);
+		arrow->to = node_named(out, numbers, edges[i].holder);
+		arrow->from = arrow->to == SIZE_MAX ? SIZE_MAX : node_named(out, numbers, edges[i].waiter);
 		if (arrow->from == SIZE_MAX)
 			err = -ENOMEM;
 		else

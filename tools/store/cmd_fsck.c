@@ -51,7 +51,7 @@ static int repair(struct tool *tool, const struct source_where *where)
 	return tool_fail(tool, EXIT_REFUSED, "%" PRId64 " problem%s left: restore a copy", left, TOOL_S(left));
 }
 
-static int fsck_run(struct tool *tool, const struct fsck *fsck)
+static int store_fsck(struct tool *tool, const struct fsck *fsck)
 {
 	struct atlock *al;
 	int code = source_open_damaged(tool, &fsck->where, true, &al);
@@ -95,5 +95,5 @@ int cmd_fsck(struct tool *tool, int argc, char **argv)
 		fsck.where.store = argv[optind++];
 	if (fsck.where.store == NULL || optind < argc)
 		return tool_usage(tool, "which store? One directory");
-	return fsck_run(tool, &fsck);
+	return store_fsck(tool, &fsck);
 }

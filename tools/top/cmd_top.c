@@ -119,7 +119,7 @@ static int loop_take(struct loop *loop)
 	return top_take(top, model);
 }
 
-static int loop_run(struct loop *loop)
+static int screen_loop(struct loop *loop)
 {
 	struct top *top = loop->top;
 	int err = 0;
@@ -151,7 +151,7 @@ static int on_terminal(struct top *top)
 		return tool_fail(top->tool, EXIT_SYSTEM, "%s", strerror(-err));
 	err = top_screen_open();
 	if (err == 0)
-		err = loop_run(&loop);
+		err = screen_loop(&loop);
 	top_screen_close();
 	ended = top_reader_stop(loop.reader);
 	signals_pass_on(&loop.waiting);

@@ -17,7 +17,7 @@
 /* --- What a row is in the tree --- */
 
 /* By its id, which another holder does not have, and which also finds a name that JSON cannot spell. */
-static int lock_path(const struct mount *mount, const struct top_row *row, char out[ATLOCK_PATH_MAX])
+static int path_of_lock(const struct mount *mount, const struct top_row *row, char out[ATLOCK_PATH_MAX])
 {
 	return lockpath_of_id(mount, row->id, out) ? 0 : -ENOENT;
 }
@@ -32,7 +32,7 @@ static bool is_ticket(const char *name, uint64_t number)
 	return at != NULL && strtoull(at + 1, &end, 10) == number && *end == '-';
 }
 
-static int ticket_path(const struct mount *mount, const struct top_row *row, char out[ATLOCK_PATH_MAX])
+static int path_of_ticket(const struct mount *mount, const struct top_row *row, char out[ATLOCK_PATH_MAX])
 {
 	const struct dirent *entry;
 	int err = -ENOENT;
@@ -58,9 +58,9 @@ static int ticket_path(const struct mount *mount, const struct top_row *row, cha
 	return err;
 }
 
-static int row_path(const struct mount *mount, const struct top_row *row, char out[ATLOCK_PATH_MAX])
+static int path_of_row(const struct mount *mount, const struct top_row *row, char out[ATLOCK_PATH_MAX])
 {
-	return row->id[0] != '\0' ? lock_path(mount, row, out) : ticket_path(mount, row, out);
+	return row->id[0] != '\0' ? path_of_lock(mount, row, out) : path_of_ticket(mount, row, out);
 }
 
 /* --- Doing something to it --- */
@@ -92,7 +92,7 @@ static int act(struct mount *mount, const struct top_row *row, path_fn *fn, char
 		top_gone_print(err, said, len);
 		return err;
 	}
-	err = row_path(mount, row, path);
+	err = path_of_row(mount, row, path);
 	if (err == 0)
 		err = fn(mount, row, path);
 	if (err < 0)
@@ -239,7 +239,7 @@ char *top_details(struct mount *mount, const struct top_row *row, char *said, si
 		free(text);
 		return NULL;
 	}
-	err = row_path(mount, row, path);
+	err = path_of_row(mount, row, path);
 	if (err == 0) {
 		file = mount_read(mount, path);
 		err = file == NULL ? -errno : 0;

@@ -16,7 +16,7 @@ void top_list_clear(struct top_list *list)
 	list->count = 0;
 }
 
-static bool matches(const struct top_list *list, const struct top_row *row)
+static bool row_matches(const struct top_list *list, const struct top_row *row)
 {
 	if (row->gone)
 		return false;
@@ -25,7 +25,7 @@ static bool matches(const struct top_list *list, const struct top_row *row)
 }
 
 /* A lock is its name, whoever holds it; a ticket changes its number with its priority, and is its waiter. */
-static bool is_same(enum top_view view, const struct top_row *a, const struct top_row *b)
+static bool row_is_same(enum top_view view, const struct top_row *a, const struct top_row *b)
 {
 	return strcmp(a->lock, b->lock) == 0 &&
 	       (view == TOP_LOCKS || (strcmp(a->owner, b->owner) == 0 && strcmp(a->who, b->who) == 0));
@@ -52,12 +52,12 @@ int top_list_update(struct top_list *list, const struct top_model *model)
 		return -ENOMEM;
 	}
 	for (size_t i = 0; i < all->count; i++)
-		if (matches(list, all->rows[i]))
+		if (row_matches(list, all->rows[i]))
 			rows[count++] = all->rows[i];
 	if (count > 0)
 		qsort_r(rows, count, sizeof(*rows), order, list);
 	for (size_t i = 0; chosen != NULL && i < count; i++)
-		if (is_same(list->view, rows[i], chosen)) {
+		if (row_is_same(list->view, rows[i], chosen)) {
 			list->chosen = i;
 			chosen = NULL;
 		}

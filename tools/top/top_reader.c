@@ -43,7 +43,7 @@ static bool is_wanted(const struct reading *reading, const json_t *object)
 	       (!filter_is_choosy(reading->filter) || top_model_has(reading->model, lock));
 }
 
-static int lock_take(void *arg, char *line, size_t len)
+static int row_take(void *arg, char *line, size_t len)
 {
 	struct reading *reading = arg;
 	json_t *object;
@@ -85,7 +85,7 @@ static int reading_run(struct reading *reading)
 	int err = mount_reopen(&reading->mount);
 
 	if (err == 0)
-		err = mount_lines(&reading->mount, "locks.jsonl", lock_take, reading);
+		err = mount_lines(&reading->mount, "locks.jsonl", row_take, reading);
 	model->counts.at = moment_steady();
 	if (err == 0)
 		err = mount_lines(&reading->mount, "metrics/atlockfs.prom", metric_take, reading);

@@ -22,14 +22,14 @@ static bool colors;
 /* --- Taking and giving back --- */
 
 /* newterm() tells the same, but leaves behind what it has begun. */
-static bool is_known(const char *term)
+static bool term_known(const char *term)
 {
 	return term != NULL && term[0] != '\0' && tgetent(NULL, term) == 1;
 }
 
 int top_screen_open(void)
 {
-	if (!is_known(getenv("TERM")))
+	if (!term_known(getenv("TERM")))
 		return -ENOTSUP;
 	/* Somebody may have piped something in: the terminal is still there to type on. */
 	keyboard = isatty(STDIN_FILENO) ? stdin : fopen("/dev/tty", "re");

@@ -48,7 +48,7 @@ size_t top_text_width(const char *text)
 }
 
 /* Writes characters up to `end` or until the next would not fit; `*width` gets their columns. Returns where it goes on. */
-static const char *copy(const char *text, const char *end, size_t most, char *out, size_t len, size_t *width)
+static const char *glyphs_copy(const char *text, const char *end, size_t most, char *out, size_t len, size_t *width)
 {
 	size_t used = 0;
 
@@ -84,16 +84,16 @@ size_t top_text_fit(const char *text, size_t width, enum top_cut cut, char *out,
 	if (width == 0)
 		return 0;
 	if (all <= width) {
-		(void)copy(text, text + strlen(text), width, out, len, &used);
+		(void)glyphs_copy(text, text + strlen(text), width, out, len, &used);
 		return used;
 	}
 	if (cut == TOP_CUT_FRONT) {
 		for (; *text != '\0' && all > width - 1; text = glyph_read(text).next)
 			all -= glyph_read(text).width;
 		(void)strlcpy(out, ellipsis(), len);
-		(void)copy(text, text + strlen(text), width - 1, out + strlen(out), len - strlen(out), &used);
+		(void)glyphs_copy(text, text + strlen(text), width - 1, out + strlen(out), len - strlen(out), &used);
 	} else {
-		(void)copy(text, text + strlen(text), width - 1, out, len, &used);
+		(void)glyphs_copy(text, text + strlen(text), width - 1, out, len, &used);
 		(void)strlcat(out, ellipsis(), len);
 	}
 	return used + 1;
@@ -111,7 +111,7 @@ const char *top_text_piece(const char *text, size_t width, char *out, size_t len
 {
 	const char *end = strchrnul(text, '\n');
 	size_t used;
-	const char *next = copy(text, end, width, out, len, &used);
+	const char *next = glyphs_copy(text, end, width, out, len, &used);
 	const char *blank;
 
 	if (next == end)
@@ -122,6 +122,6 @@ const char *top_text_piece(const char *text, size_t width, char *out, size_t len
 	blank = last_blank(text, next);
 	if (blank == NULL)
 		return *next == ' ' ? next + 1 : next;
-	(void)copy(text, blank, width, out, len, &used);
+	(void)glyphs_copy(text, blank, width, out, len, &used);
 	return blank + 1;
 }
