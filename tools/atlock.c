@@ -67,9 +67,9 @@ static const struct command commands[] = {
 	  "                         jsonl: all locks of the tree, for `atlock import` elsewhere\n"
 	  "  -t, --to redis://...   write Atlantis' records into its Redis; what is there stays\n",
 	  cmd_export },
-	{ "force-unlock", "LOCK|ID...", "release a lock whoever holds it",
-	  "Takes a path, or an id as it is shown anywhere. One's own locks of other sessions can be released\n"
-	  "by everybody if they have a name of their own, all others by administrators.\n",
+	{ "force-unlock", "LOCK|ID...", "release another holder's lock",
+	  "Takes a path, or an id as it is shown anywhere. Users can release their own locks of other\n"
+	  "sessions if those have a name (@build-17), administrators every lock.\n",
 	  cmd_force_unlock },
 	{ "fsck", "[--repair] [--key-file FILE] DIR", "check a store, and set it right",
 	  "  -r, --repair         of a store that is not mounted: make indexes, counts and records anew\n"
@@ -208,7 +208,7 @@ static const struct command commands[] = {
 	  "  -w, --wait TIME      the same\n"
 	  "  -p, --priority WORD  low, normal, high or critical\n"
 	  "  -t, --ttl TIME       the lease\n"
-	  "  -f, --free           only wait until nobody has it, and do not take it\n",
+	  "  -f, --free           only wait until it is free, and do not take it\n",
 	  cmd_wait },
 	{ .name = NULL },
 };

@@ -216,7 +216,7 @@ static void test_svg_says_it(void **state)
 	(void)state;
 	sketch_make(&it, "");
 	text = svg_of(&it);
-	assert_non_null(strstr(text, ">Nobody waits</text>"));
+	assert_non_null(strstr(text, ">No lock is waited for</text>"));
 	free(text);
 
 	sketch_make(&it, "b>a c>a");

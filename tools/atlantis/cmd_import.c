@@ -62,7 +62,7 @@ static int write_whole(const struct mount *mount, const char *path, int flags, c
 	return err;
 }
 
-/* wait/<lock>@<who> takes a lock with all that is written in one go; without blocking, it waits for nobody. */
+/* One write to wait/<lock>@<who> takes a lock with all its fields; O_NONBLOCK: it does not wait. */
 static int lock_import(const struct import *import, const struct atlock_foreign_record *record)
 {
 	char path[ATLOCK_PATH_MAX + ATLOCK_WHO_MAX + 16];

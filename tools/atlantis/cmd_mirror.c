@@ -1,7 +1,7 @@
 /*
  * atlock mirror: follows the tree and writes what changes into Atlantis' Redis, for as long as both run side by side.
  *
- * Each look is a whole snapshot, compared with the last: nothing is missed, whatever failed in between, and a tree that
+ * Each look is a whole snapshot, compared with the last: nothing is missed after a failure, and a tree that
  * cannot be read changes nothing at the other side. Every write there compares first (see foreign.h), so that what Atlantis
  * does meanwhile is not lost: the lock of another pull request stays, and only what the mirror knows is deleted.
  */
@@ -154,7 +154,7 @@ static int put_all(struct mirror *mirror, struct snapshot *now)
 	return code;
 }
 
-/* What is gone here goes there, unless somebody changed it. */
+/* What is gone here is deleted there, unless it was changed there. */
 static int drop_all(struct mirror *mirror, const struct snapshot *now)
 {
 	struct atlock_why why;

@@ -22,7 +22,7 @@ int audit_line(void *arg, char *text, size_t len, bool whole)
 	return atlock_audit_line(arg, text, len, whole) < 0 ? EXIT_SYSTEM : EXIT_DONE;
 }
 
-/* Whatever there was when we began must be there. */
+/* The events that there are at the beginning must all be found. */
 static uint64_t mount_events(const struct mount *mount)
 {
 	char value[32] = "";

@@ -1,6 +1,6 @@
 /*
  * What atlock bench measures, and where: a scratch directory of the mount, in which some processes take and give back locks
- * of their own. However it ends nothing of it stays: a process of its own, the janitor, waits until all others are gone, and
+ * of their own. Nothing of it stays, also if it is killed: another process, the janitor, waits until all others are gone, and
  * removes what they have left.
  *
  *	bench_place_open(), bench_place_make(), bench_crew() for each measurement, bench_place_close()
@@ -28,7 +28,7 @@ struct bench_place {
 	char dir[64];    /* "" before there is one */
 	const char *who; /* "", or "@bench" where the file system cannot see our session */
 	pid_t janitor;
-	int alive; /* the janitor waits until nobody has this descriptor any more */
+	int alive; /* the janitor waits until no process has this descriptor any more */
 };
 
 /* Starts the janitor. NULL and errno. */

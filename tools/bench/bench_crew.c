@@ -212,7 +212,7 @@ static void crew_end(struct crew *crew)
 	}
 }
 
-/* Until the time is over, a signal comes, or nobody is left, which is when something failed. */
+/* Until the time is over, a signal comes, or a process has ended, which is when something failed. */
 static void crew_watch(struct crew *crew, int64_t duration, void (*tick)(void *arg, double share), void *arg)
 {
 	int64_t begun;

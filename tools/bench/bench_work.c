@@ -7,7 +7,7 @@
 #include "bench.h"
 #include "moment.h"
 
-#define PAUSE 500 /* microseconds before a lock is handed over: whoever has to wake up was asleep, as in earnest */
+#define PAUSE 500 /* microseconds before a lock is handed over, so that the waiter sleeps, as in real use */
 
 static int root(const struct bench_worker *worker)
 {
@@ -124,7 +124,7 @@ static int link_tell(const struct bench_worker *worker)
 	return write(worker->link[1], "", 1) == 1 ? 0 : -errno;
 }
 
-/* Until somebody waits for the lock. */
+/* Until the other process waits for the lock. */
 static int queue_await(const struct bench_worker *worker)
 {
 	char waiters[32];

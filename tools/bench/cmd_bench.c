@@ -1,4 +1,4 @@
-/* atlock bench: what this mount on this host can do, measured by plain system calls on locks that are nobody's business. */
+/* atlock bench: what this mount on this host can do, measured by plain system calls on locks that no other program uses. */
 #include <bsd/stdlib.h>
 #include <errno.h>
 #include <getopt.h>

@@ -26,7 +26,7 @@ void term_copy(FILE *in, FILE *out);
 /* How many characters of UTF-8 a text has; that some are of double width does not matter enough. */
 size_t term_width(const char *text);
 
-/* A progress line on standard error. `total` 0: nobody knows how much there is. */
+/* A progress line on standard error. `total` 0: it is not known how much there is. */
 struct progress {
 	const char *what;
 	uint64_t total;

@@ -49,7 +49,7 @@ static bool field_matches(const char *wanted, const json_t *lock, const char *ke
 	return wanted == NULL || strcmp(wanted, source_text(lock, key)) == 0;
 }
 
-/* Held as "@pr:123", or for somebody else with pull=123. */
+/* Held as "@pr:123", or by another name with pull=123. */
 static bool pull_matches(const char *wanted, const json_t *lock)
 {
 	char number[24];

@@ -158,7 +158,7 @@ int lockpath_find(const struct tool *tool, const struct mount *mount, const char
 		return lockpath_take(tool, mount, text, out);
 	if (lockpath_of_id(mount, text, out))
 		return EXIT_DONE;
-	return tool_fail(tool, EXIT_REFUSED, "%s: nobody holds a lock with that id any more", text);
+	return tool_fail(tool, EXIT_REFUSED, "%s: no lock has that id any more", text);
 }
 
 /* The file system answers: opening for writing without creating is for the holder alone. */
@@ -312,7 +312,7 @@ int lockpath_refused(const struct tool *tool, const struct mount *mount, const c
 		if (codes[i].err == err)
 			code = codes[i].code;
 	if (err == ENOENT)
-		return tool_fail(tool, code, "%s: nobody holds it", path);
+		return tool_fail(tool, code, "%s: it is not held", path);
 	if (err == ENOTDIR)
 		return fail_not_directory(tool, mount, path);
 	lockpath_why(mount, advice, why, sizeof(why));

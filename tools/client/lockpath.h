@@ -27,14 +27,14 @@ bool lockpath_is_id(const char *text);
 /* The lock that has this id now: false if none has. */
 bool lockpath_of_id(const struct mount *mount, const char *id, char out[ATLOCK_PATH_MAX]);
 
-/* Whether the caller holds it: 0, or the negative errno of a refusal, -ENOENT if nobody does. */
+/* Whether the caller holds it: 0, or the negative errno of a refusal, -ENOENT if it is not held. */
 int lockpath_mine(const struct mount *mount, const char *path);
 
 /* Writes lines to a lock of the caller's. 0 or a negative errno. */
 int lockpath_write(const struct mount *mount, const char *path, const char *text);
 
 /*
- * Gives back what is the caller's own, even for administrators. And releases one whoever holds it, if that is still `who`:
+ * The first releases a lock of the caller's, for administrators, too. The second releases a lock if its holder is still `who`:
  * -ENOENT if it is not, and the lock stays. A holder with a name is compared in the same step (by root, or by the holder's
  * user); a session, process or open file just before, so that a lock that passes on in that very instant goes too where
  * the caller is an administrator. 0 or a negative errno.
@@ -54,8 +54,8 @@ int lockpath_each(const struct tool *tool, const struct mount *mount, char *cons
 		  const struct lockpath_act *act);
 
 /*
- * Says why, and returns the exit code: 1 if the answer is no, 75 if it may be another one later. The file system tells those
- * whom somebody else is in the way to use its files; `advice`, unless NULL, is told instead.
+ * Says why, and returns the exit code: 1 if the answer is no, 75 if it may be another one later. Where another holder is in the
+ * way the file system advises to use its files; `advice`, unless NULL, is told instead.
  */
 int lockpath_refused(const struct tool *tool, const struct mount *mount, const char *path, int err, const char *advice);
 

@@ -1,4 +1,4 @@
-/* atlock force-unlock: release a lock whoever holds it, by its path or by an id that was shown somewhere. */
+/* atlock force-unlock: releases another holder's lock, by its path or its id. */
 #include <errno.h>
 #include <getopt.h>
 #include <limits.h>
@@ -34,9 +34,9 @@ static int force_one(const struct tool *tool, const struct mount *mount, const c
 	if (code != EXIT_DONE)
 		return code;
 	if (!holder_read(mount, path, &holder))
-		return tool_fail(tool, EXIT_REFUSED, "%s: nobody holds it", path);
+		return tool_fail(tool, EXIT_REFUSED, "%s: it is not held", path);
 	if (lockpath_is_id(word) && strcmp(holder.id, word) != 0)
-		return tool_fail(tool, EXIT_REFUSED, "%s: nobody holds a lock with that id any more", word);
+		return tool_fail(tool, EXIT_REFUSED, "%s: no lock has that id any more", word);
 	err = lockpath_force(mount, path, holder.who);
 	if (err == -ENOENT)
 		return tool_fail(tool, EXIT_REFUSED, "%s: %s@%s does not hold it any more", path, holder.owner,

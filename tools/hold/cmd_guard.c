@@ -84,7 +84,7 @@ static int guard_ask(const struct guard *guard)
 
 /* --- The lock --- */
 
-/* The names are good ones: what is not valid about them is that nobody registered the app. */
+/* The names were checked before: EINVAL says that the app is not registered. */
 static int guard_refused(const struct guard *guard, int err)
 {
 	int code = err == EEXIST ? EXIT_TRY_AGAIN : err == EINVAL ? EXIT_NO_INPUT : tool_exit_code(err);

@@ -1,6 +1,6 @@
 /*
  * atlock run: run a command while locks are held. The keeper (front.h) holds them as "@pid:" of its own, so that they end with
- * it however it ends; while the command runs it renews them, and ends the command if one is lost.
+ * it, also if it is killed; while the command runs it renews them, and ends the command if one is lost.
  */
 #include <bsd/stdlib.h>
 #include <errno.h>
@@ -82,7 +82,7 @@ static bool run_lost(struct run *run, const char *name)
 	return true;
 }
 
-/* 0, or an errno: ENOENT and the like if it is another's or nobody's. A name with who is there only while that is true. */
+/* 0, or an errno: ENOENT and the like if another holds it or none does. A name with who is there only while that is true. */
 static int lock_look(const struct run *run, const char *name, bool renew)
 {
 	struct stat st;
@@ -91,7 +91,7 @@ static int lock_look(const struct run *run, const char *name, bool renew)
 	return rc == 0 ? 0 : errno;
 }
 
-/* While no daemon answers nobody else can get them either, but a lease goes on. */
+/* While no daemon answers no other caller can get them either, but a lease goes on. */
 static bool run_check(void *arg)
 {
 	struct run *run = arg;
@@ -127,7 +127,7 @@ static int guard_check(const struct run *run)
 	if (run->guard == NULL)
 		return EXIT_DONE;
 	(void)snprintf(path, sizeof(path), "global/%s", run->guard);
-	(void)snprintf(advice, sizeof(advice), "'atlock wait --free %s' waits until nobody has it", path);
+	(void)snprintf(advice, sizeof(advice), "'atlock wait --free %s' waits until it is free", path);
 	fd = openat(run->mount.fd, path, O_WRONLY | O_CLOEXEC);
 	if (fd < 0 && errno != ENOENT)
 		return lockpath_refused(run->tool, &run->mount, path, errno, advice);
@@ -194,7 +194,7 @@ static void run_lease(struct run *run)
 
 /* --- The keeper --- */
 
-/* The daemon sees no processes of other pid namespaces: a container has a name that nobody else has, and a lease, instead. */
+/* The daemon sees no processes of other pid namespaces: a container uses a unique name and a lease instead. */
 static int locks_take(struct run *run)
 {
 	(void)snprintf(run->process, sizeof(run->process), "@pid:%jd", (intmax_t)getpid());

@@ -1,4 +1,4 @@
-/* atlock wait: until a lock is ours, or with --free until it is nobody's. */
+/* atlock wait: waits for a lock and takes it, or with --free waits until it is not held. */
 #include <errno.h>
 #include <getopt.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 
 #define LOOK (ATLOCK_SECOND / 5)
 
-/* Nobody is told when a lock becomes free without asking for it: looks again and again. */
+/* A caller that does not ask for a lock is not told when it becomes free: looks again and again. */
 static int wait_free(const struct tool *tool, const struct mount *mount, const char *word, int64_t wait)
 {
 	const struct timespec pause = { .tv_nsec = LOOK };

@@ -1,4 +1,4 @@
-/* Asks apps over HTTP whether they are up, with the curl program. In doubt nobody knows. */
+/* Asks apps over HTTP whether they are up, with the curl program. In doubt the status is UNKNOWN. */
 #ifndef TOOLS_PROBE_H
 #define TOOLS_PROBE_H
 

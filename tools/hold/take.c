@@ -199,7 +199,7 @@ static void take_rename(struct take *take)
 	}
 }
 
-/* Somebody must give way: another length of pause each time, lest two keep meeting. */
+/* Of a random length, so that two that gave way to each other do not meet again. */
 static void pause_a_while(void)
 {
 	const struct timespec pause = { .tv_nsec = (PAUSE_MS + (long)arc4random_uniform(PAUSE_MS)) * 1000000 };

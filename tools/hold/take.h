@@ -1,7 +1,7 @@
 /*
  * Takes several locks, all or none. They are taken one after the other in the order of their names, each while those before it
- * are held: of two that ask for the same locks, in whatever order, the one that has the first gets the rest, so they cannot
- * wait for each other. If somebody else's waiting closes a circle all the same and the file system ends it (EDEADLK), all are
+ * are held: of two that ask for the same locks the one that has the first gets the rest, so they cannot wait for each
+ * other. If another wait closes a circle all the same and the file system ends it (EDEADLK), all are
  * given back and asked for anew, a few times. With none to give back that is no use, and the refusal is told at once.
  */
 #ifndef TOOLS_TAKE_H
@@ -27,7 +27,7 @@ struct taken {
 	char *other;  /* with take->other, if that is one: no name is freed while a signal handler may use it */
 	size_t place; /* in the order in which they were named, from 1 */
 	bool held;    /* by this */
-	bool before;  /* it was the caller's already, and stays so whatever happens */
+	bool before;  /* the caller held it already, and keeps it in any case */
 };
 
 /* Adds a lock, which must not have a who of its own if take->who is one. EXIT_DONE or another exit code. */

@@ -147,7 +147,7 @@ static void look_health(struct doctor *doctor)
 		    doctor->mount.path);
 }
 
-/* Takes a lock that is nobody's business, reads it, and gives it back. */
+/* Takes a lock that no other program uses, and releases it. */
 static void look_locking(struct doctor *doctor)
 {
 	char path[64];
@@ -195,7 +195,7 @@ static void look_permissions(struct doctor *doctor)
 		    "only who mounted it can use it: mount as root, or with user_allow_other in /etc/fuse.conf");
 }
 
-/* How much can be written is for the store to say: it uses room in its file again, whatever the disk has left. */
+/* How much can be written is for the store to say: it uses room in its file again when the disk is full. */
 static void look_room(struct doctor *doctor, const char *store)
 {
 	char value[32] = "";

@@ -73,7 +73,7 @@ static int ls_once(struct ls *ls)
 	return code;
 }
 
-/* Until ^C, or nobody reads any more. */
+/* Until ^C, or standard output is closed. */
 static int ls_run(struct ls *ls)
 {
 	const struct timespec pause = { .tv_sec = 1 };

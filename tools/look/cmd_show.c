@@ -58,7 +58,7 @@ static int show_take(void *arg, json_t *object)
 	return EXIT_DONE;
 }
 
-/* Through a mount the lock's own file says it all at once, whatever else is held. */
+/* Through a mount the lock's own file has all of it; other locks are not read. */
 static int file_print(const struct show *show)
 {
 	const char *path = show->path;
@@ -88,7 +88,7 @@ static int show_one(struct show *show, const char *word)
 		return file_print(show);
 	code = source_each(show->tool, &show->source, show_take, show);
 	return code != EXIT_DONE || show->found ? code
-						: tool_fail(show->tool, EXIT_REFUSED, "%s: nobody holds it", word);
+						: tool_fail(show->tool, EXIT_REFUSED, "%s: it is not held", word);
 }
 
 static int option_take(void *arg, int letter)

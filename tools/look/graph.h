@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* One ticket: its waiter, and whoever holds what it is for. */
+/* One ticket: its waiter, and the holder of its lock. */
 struct graph_edge {
 	char *lock;
 	char *waiter; /* owner@who */
@@ -17,7 +17,7 @@ struct graph_edge {
 };
 
 /*
- * A layered drawing. Every holder is a box, in a column to the right of all who wait for it, and those who wait for nobody
+ * A layered drawing. Every holder is a box, in a column to the right of all who wait for it, and those who do not wait
  * are in the last. Each of a box's tickets leaves it on a row of its own, so that there is room for words beside it, and an
  * arrow that passes other columns has a place of its own there. Where holders wait in a circle, one of its arrows goes back.
  */

@@ -294,7 +294,7 @@ int graph_svg(FILE *out, const struct graph_edge *edges, size_t count)
 	int err = 0;
 
 	if (count == 0) {
-		head_draw(&drawing, "Nobody waits");
+		head_draw(&drawing, "No lock is waited for");
 		fputs("</svg>\n", out);
 		return 0;
 	}

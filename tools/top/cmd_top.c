@@ -52,7 +52,7 @@ static void signals_take(sigset_t *waiting)
 		sigdelset(waiting, ending[i]);
 }
 
-/* Whoever started us shall see what ended us. */
+/* Ends by the signal that came, so that the parent process sees it. */
 static void signals_pass_on(const sigset_t *waiting)
 {
 	if (ended_by == 0)
@@ -111,7 +111,7 @@ static int loop_take(struct loop *loop)
 	top->reading = busy > SUSPICIOUS && busy > top->every ? busy : 0;
 	if (model == NULL)
 		return 0;
-	/* Somebody may have asked for another look meanwhile. */
+	/* A key may have asked for another look meanwhile. */
 	loop->looking = busy > 0;
 	loop->count++;
 	if (loop->count == top->iterations)

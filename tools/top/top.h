@@ -20,7 +20,7 @@ enum top_mode {
 
 struct top {
 	struct tool *tool;
-	struct mount mount; /* open only while it is used, or nobody could unmount it */
+	struct mount mount; /* open only while it is used: an open one keeps the mount busy */
 	struct filter filter;
 	int64_t delay;   /* between two looks, as asked for */
 	int64_t every;   /* and as it is, since they take so long */

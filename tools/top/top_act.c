@@ -146,7 +146,7 @@ static int cancel_any(const struct mount *mount, const struct top_row *row, cons
 	return unlinkat(mount->fd, path, 0) == 0 ? 0 : -errno;
 }
 
-/* An administrator's unlink takes anybody's, so that is asked first. */
+/* An administrator's unlink removes every user's ticket, so the owner is checked first. */
 static int cancel_own(const struct mount *mount, const struct top_row *row, const char *path)
 {
 	int err = lockpath_mine(mount, path);

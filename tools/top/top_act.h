@@ -13,11 +13,11 @@ typedef int top_deed_fn(struct mount *mount, const struct top_row *row, char *sa
 /* What `cat` of it prints, malloc'ed; or NULL. */
 char *top_details(struct mount *mount, const struct top_row *row, char *said, size_t len);
 
-/* Gives a lock back, if it is the caller's; or whoever holds it. Not if another has got it since the row was read. */
+/* Releases a lock if the caller holds it; or any lock. Not if it has another holder than when the row was read. */
 top_deed_fn top_release;
 top_deed_fn top_force;
 
-/* Takes a ticket out of its queue, if it is the caller's; or whoever waits. */
+/* Takes a ticket out of its queue, if it is the caller's; or any ticket. */
 top_deed_fn top_cancel;
 top_deed_fn top_cancel_force;
 

@@ -4,7 +4,7 @@
 
 #include "top.h"
 
-/* Until it was printed as often as asked for, nobody reads it any more, or the mount is gone: an exit code. */
+/* Prints until it was printed as often as asked for, standard output is closed, or the mount is gone. An exit code. */
 int top_batch(struct top *top);
 
 #endif

@@ -25,7 +25,7 @@ struct top_column {
 /* The i-th column of a view, or NULL after the last. */
 const struct top_column *top_column(enum top_view view, size_t i);
 
-/* The one with this name, however it is written: its number, or TOP_COLUMNS. */
+/* The number of the column with this name, in upper or lower case; or TOP_COLUMNS. */
 size_t top_column_find(enum top_view view, const char *name);
 
 /* How wide each is on a terminal so wide; 0: not shown. One column is left free between two. */

@@ -18,7 +18,7 @@ static const char help[] = "Up Down j k     one row             Tab       locks,
 			   "                or last column      R F5      look at once\n"
 			   "/               only what has this text in its lock or holder; Esc: all\n"
 			   "d Del           give back what is yours: a lock, a place in a queue\n"
-			   "F               the same whoever has it, for those who may\n"
+			   "F               the same by force, for administrators\n"
 			   "+ -             priority of one who waits\n"
 			   "? h F1          this text           q F10     quit\n"
 			   "\n"

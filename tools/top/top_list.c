@@ -24,7 +24,7 @@ static bool row_matches(const struct top_list *list, const struct top_row *row)
 	       strcasestr(row->owner, list->filter) != NULL || strcasestr(row->who, list->filter) != NULL;
 }
 
-/* A lock is its name, whoever holds it; a ticket changes its number with its priority, and is its waiter. */
+/* A lock is the same while its name is; a ticket while its waiter is, since its number changes with its priority. */
 static bool row_is_same(enum top_view view, const struct top_row *a, const struct top_row *b)
 {
 	return strcmp(a->lock, b->lock) == 0 &&

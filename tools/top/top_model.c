@@ -49,7 +49,7 @@ static int64_t integer(const json_t *object, const char *key)
 	return json_integer_value(json_object_get(object, key));
 }
 
-/* Held as "@pr:123", or for somebody else with pull=123. */
+/* Held as "@pr:123", or by another name with pull=123. */
 static int64_t pull_number(const json_t *object, const json_t *meta)
 {
 	int64_t number = integer(object, "pull");

@@ -1,7 +1,6 @@
 /*
  * What atlock top knows of one moment: the held locks and the waiters that are wanted, and what the file system has counted.
- * Whoever reads the mount fills one in; then nothing changes any more but that a row is marked as gone. What is shown of it is
- * in top_list.h.
+ * The reader fills one in; after that nothing changes but that a row is marked as gone. What is shown of it is in top_list.h.
  */
 #ifndef TOOLS_TOP_MODEL_H
 #define TOOLS_TOP_MODEL_H

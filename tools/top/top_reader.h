@@ -1,4 +1,4 @@
-/* Reads what is held, who waits and what was counted: at once, or in a thread, so that nobody has to wait for it. */
+/* Reads what is held, who waits and what was counted: at once, or in a thread, so that the screen does not wait for it. */
 #ifndef TOOLS_TOP_READER_H
 #define TOOLS_TOP_READER_H
 

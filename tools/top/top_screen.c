@@ -31,7 +31,7 @@ int top_screen_open(void)
 {
 	if (!term_known(getenv("TERM")))
 		return -ENOTSUP;
-	/* Somebody may have piped something in: the terminal is still there to type on. */
+	/* Standard input may be a pipe: keys come from the terminal all the same. */
 	keyboard = isatty(STDIN_FILENO) ? stdin : fopen("/dev/tty", "re");
 	if (keyboard == NULL)
 		return -ENOTTY;

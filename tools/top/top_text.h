@@ -1,5 +1,5 @@
 /*
- * Texts that others chose, made harmless for a terminal and cut to its columns. Whatever a terminal might obey or that would
+ * Texts that others chose, made harmless for a terminal and cut to its columns. What a terminal might obey or what would
  * show something else than is there (control characters, marks that turn the direction of writing) reads as '?'.
  */
 #ifndef TOOLS_TOP_TEXT_H

@@ -59,7 +59,7 @@ expect_ok sh -c 'echo "reason=stop: wait for it below wait/ please" >> "$1"' - "
 expect_status 1 "$ATLOCK" lock custom/x
 grep -q 'reason "stop: wait for it below wait/ please": --wait TIME waits for it$' "$T/err" || fail "$(cat "$T/err")"
 expect_ok touch "$MNT/global/apply@ops"
-refused 1 "'atlock wait --free global/apply' waits until nobody has it" "$ATLOCK" run --command apply -- true
+refused 1 "'atlock wait --free global/apply' waits until it is free" "$ATLOCK" run --command apply -- true
 
 # Directories: which one is missing, though the last refusal was another.
 refused 64 'there is no directory custom/a/b: mkdir it first' \

@@ -17,7 +17,7 @@ texts() {
 }
 
 svg
-texts text | grep -x 'Nobody waits' >/dev/null || fail "$(cat "$T/out")"
+texts text | grep -x 'No lock is waited for' >/dev/null || fail "$(cat "$T/out")"
 expect_equal "$(xmllint --xpath "count(//*[local-name()='rect'])" "$T/out")" 0
 
 # Two waiters of one lock, of which one has a waiter of its own.

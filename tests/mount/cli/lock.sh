@@ -59,7 +59,7 @@ expect_status 1 atlock renew --ttl 3h custom/x
 grep -q max_ttl "$T/err" || fail "$(cat "$T/err")"
 expect_status 1 atlock renew global/plan
 expect_status 1 atlock renew custom/nothing
-grep -q 'nobody holds it' "$T/err" || fail "$(cat "$T/err")"
+grep -q 'it is not held' "$T/err" || fail "$(cat "$T/err")"
 
 # unlock: only one's own, even for root; by who it compares.
 expect_status 1 atlock unlock global/plan
@@ -120,7 +120,7 @@ bash "$T/pass" 2>/dev/null &
 passer=$!
 for _ in $(seq 100); do
 	while ! "$ATLOCK" force-unlock -m "$MNT" global/passed >>"$T/told" 2>"$T/err"; do
-		grep -q 'does not hold it any more\|nobody holds it' "$T/err" || fail "$(cat "$T/err")"
+		grep -q 'does not hold it any more\|it is not held' "$T/err" || fail "$(cat "$T/err")"
 	done
 done
 touch "$T/stop"
