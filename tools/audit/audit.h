@@ -2,7 +2,7 @@
 #ifndef TOOLS_AUDIT_H
 #define TOOLS_AUDIT_H
 
-#include "command.h"
+#include "mount.h"
 
 command_fn audit_show;
 command_fn audit_verify;
@@ -11,6 +11,13 @@ command_fn audit_archive;
 /* For events_each(): check the chain of hashes. `arg` is a struct atlock_audit. */
 void audit_file(void *arg, const char *name);
 int audit_line(void *arg, char *text, size_t len, bool whole);
+
+/*
+ * Calls `fn` with the line of each event in the mount's events/, in the order of their numbers, until `fn` returns another value
+ * than EXIT_DONE. Returns that value, or an exit code once it has said what is wrong.
+ */
+typedef int audit_day_fn(void *arg, const char *text, size_t len);
+int audit_days(const struct tool *tool, const struct mount *mount, audit_day_fn *fn, void *arg);
 
 #define AUDIT_TIME 25 /* of "2026-11-16T05:11:02.123Z", with its NUL */
 

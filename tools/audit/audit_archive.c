@@ -2,7 +2,6 @@
  * atlock audit archive: the beginning of the event log into a file, out of the store. The file is written, read again and checked
  * before the log is told to let go of what is in it; and that compares the hash of the last event, so it lets go of nothing else.
  */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
@@ -11,7 +10,6 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -48,8 +46,9 @@ static void now_print(char out[AUDIT_TIME])
 
 /* --- Writing --- */
 
-static int line_archive(struct archive *archive, const char *text, size_t len)
+static int line_archive(void *arg, const char *text, size_t len)
 {
+	struct archive *archive = arg;
 	const char *time = strstr(text, TIME_KEY);
 
 	if (time != NULL && archive->before[0] != '\0' &&
@@ -62,129 +61,11 @@ static int line_archive(struct archive *archive, const char *text, size_t len)
 	return EXIT_DONE;
 }
 
-/* A day's file at the line that comes next. */
-struct day {
-	char name[sizeof("events/") + NAME_MAX];
-	FILE *file;
-	char *line;
-	size_t size;
-	size_t len;
-	uint64_t seq; /* 0: it is at its end */
-};
-
-static void day_next(struct day *day)
-{
-	ssize_t len;
-
-	day->seq = 0;
-	while (day->file != NULL && (len = getline(&day->line, &day->size, day->file)) > 0) {
-		if (strncmp(day->line, "{\"seq\":", strlen("{\"seq\":")) != 0 || day->line[len - 1] != '\n')
-			continue;
-		day->line[--len] = '\0';
-		day->len = (size_t)len;
-		day->seq = strtoull(day->line + strlen("{\"seq\":"), NULL, 10);
-		return;
-	}
-}
-
-static void day_close(struct day *day)
-{
-	if (day->file != NULL)
-		(void)fclose(day->file);
-	free(day->line);
-	*day = (struct day){ .file = NULL };
-}
-
-static int is_day(const struct dirent *entry)
-{
-	return strspn(entry->d_name, "0123456789-") == 10;
-}
-
-/* The day that has the next event. Mostly the one at hand, or the next; where the clock was set back, days take turns. */
-static struct day *days_find(struct day *days, int count, uint64_t last)
-{
-	struct day *found = NULL;
-
-	for (int i = 0; i < count; i++) {
-		struct day *day = &days[i];
-
-		if (day->seq == 0)
-			continue;
-		if (day->seq == last + 1)
-			return day;
-		if (found == NULL || day->seq < found->seq)
-			found = day;
-	}
-	return found;
-}
-
-static int days_merge(struct archive *archive, struct day *days, int count)
-{
-	struct day *day;
-	uint64_t last = 0;
-	int code = EXIT_DONE;
-
-	for (int i = 0; i < count; i++)
-		day_next(&days[i]);
-	while (code == EXIT_DONE && (day = days_find(days, count, last)) != NULL) {
-		do {
-			code = line_archive(archive, day->line, day->len);
-			last = day->seq;
-			if (code == EXIT_DONE)
-				day_next(day);
-		} while (code == EXIT_DONE && day->seq == last + 1);
-	}
-	return code == STOP ? EXIT_DONE : code;
-}
-
-/* A file for each day, of which there may be thousands. */
-static void files_allow(void)
-{
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
-		limit.rlim_cur = limit.rlim_max;
-		(void)setrlimit(RLIMIT_NOFILE, &limit);
-	}
-}
-
-static int days_open(const struct archive *archive, const struct mount *mount, struct dirent **names, struct day *days,
-		     int count)
-{
-	for (int i = 0; i < count; i++) {
-		(void)snprintf(days[i].name, sizeof(days[i].name), "events/%s", names[i]->d_name);
-		days[i].file = mount_read(mount, days[i].name);
-		if (days[i].file == NULL)
-			return tool_fail(archive->tool, tool_exit_code(errno), "%s/%s: %s", mount->path, days[i].name,
-					 strerror(errno));
-	}
-	return EXIT_DONE;
-}
-
-/* Through the mount: all days at once, since the order of events need not be that of days. */
 static int write_mount(struct archive *archive, const struct mount *mount)
 {
-	struct dirent **names = NULL;
-	struct day *days;
-	int code = EXIT_SYSTEM;
-	int count = scandirat(mount->fd, "events", &names, is_day, alphasort);
+	int code = audit_days(archive->tool, mount, line_archive, archive);
 
-	if (count < 0)
-		return tool_fail(archive->tool, tool_exit_code(errno), "%s/events: %s", mount->path, strerror(errno));
-	days = calloc((size_t)count + 1, sizeof(*days));
-	files_allow();
-	if (days != NULL) {
-		code = days_open(archive, mount, names, days, count);
-		if (code == EXIT_DONE)
-			code = days_merge(archive, days, count);
-		for (int i = 0; i < count; i++)
-			day_close(&days[i]);
-	}
-	for (int i = 0; i < count; i++)
-		free(names[i]);
-	free(names);
-	free(days);
-	return code;
+	return code == STOP ? EXIT_DONE : code;
 }
 
 struct from_store {
