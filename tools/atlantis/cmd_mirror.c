@@ -64,14 +64,6 @@ static void rest(int64_t time)
 	sigprocmask(SIG_SETMASK, &before, NULL);
 }
 
-/* How many events the tree has had: nothing has changed while it stays the same. 0 if it cannot be read. */
-static uint64_t events_read(const struct mount *mount)
-{
-	char value[32];
-
-	return mount_field(mount, "health", "events", value, sizeof(value)) ? strtoull(value, NULL, 10) : 0;
-}
-
 static int mirror_fail(const struct mirror *mirror, int err, const struct atlock_why *why)
 {
 	return tool_fail(mirror->tool, tool_exit_code(-err), "%s", why->text);
@@ -231,7 +223,8 @@ static int mirror_look(struct mirror *mirror)
 
 	if (code != EXIT_DONE)
 		return code;
-	events = events_read(&mirror->mount);
+	/* While no event comes nothing has changed. */
+	events = mount_events(&mirror->mount);
 	if (events != 0 && events == mirror->events && mirror->conflicts == 0)
 		return EXIT_DONE;
 	mirror->conflicts = 0;

@@ -22,14 +22,6 @@ int audit_line(void *arg, char *text, size_t len, bool whole)
 	return atlock_audit_line(arg, text, len, whole) < 0 ? EXIT_SYSTEM : EXIT_DONE;
 }
 
-/* The events that there are at the beginning must all be found. */
-static uint64_t mount_events(const struct mount *mount)
-{
-	char value[32] = "";
-
-	return mount_field(mount, "health", "events", value, sizeof(value)) ? strtoull(value, NULL, 10) : 0;
-}
-
 /* What the mount says of where its log begins; "" if it begins with the first event, or the mount does not know. */
 static void mount_begin(const struct mount *mount, struct atlock_audit *audit, char *out, size_t len)
 {
@@ -108,6 +100,7 @@ static int verify_files(struct tool *tool, struct atlock_audit *audit, char **fi
 	if (code != EXIT_DONE)
 		return code;
 	if (count == 0) {
+		/* All events that there are now must be found. */
 		must = mount_events(&mount);
 		mount_begin(&mount, audit, begin, sizeof(begin));
 	}

@@ -10,14 +10,12 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
-#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "moment.h"
 
 #define TYPE "fuse.atlockfs"
-#define PIECE (256 * 1024) /* bytes that are read at a time: each read is a request to the daemon */
-#define ROOT_INODE 1       /* of a FUSE file system; no other node of ours has it */
+#define ROOT_INODE 1 /* of a FUSE file system; no other node of ours has it */
 
 /* Undoes the \040 spelling of the mount table, in place. */
 static void unescape(char *text)
@@ -234,65 +232,6 @@ int mount_reopen(struct mount *mount)
 	mount_close(mount);
 	mount->fd = fd;
 	return 0;
-}
-
-FILE *mount_read(const struct mount *mount, const char *path)
-{
-	int fd = openat(mount->fd, path, O_RDONLY | O_CLOEXEC);
-	FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
-
-	if (file == NULL && fd >= 0)
-		close(fd);
-	return file;
-}
-
-int mount_lines(const struct mount *mount, const char *path, mount_line_fn *fn, void *arg)
-{
-	FILE *file = mount_read(mount, path);
-	char *buffer = malloc(PIECE);
-	char *line = NULL;
-	size_t size = 0;
-	ssize_t len;
-	int rc = file == NULL ? -errno : buffer == NULL ? -ENOMEM : 0;
-
-	if (rc == 0)
-		(void)setvbuf(file, buffer, _IOFBF, PIECE);
-	errno = 0;
-	while (rc == 0 && (len = getline(&line, &size, file)) > 0)
-		rc = fn(arg, line, (size_t)len);
-	if (rc == 0 && ferror(file))
-		rc = errno == 0 ? -EIO : -errno;
-	free(line);
-	if (file != NULL)
-		fclose(file);
-	free(buffer);
-	return rc;
-}
-
-void mount_line(const struct mount *mount, const char *path, char *out, size_t len)
-{
-	FILE *file = mount_read(mount, path);
-
-	out[0] = '\0';
-	if (file == NULL)
-		return;
-	if (fgets(out, (int)len, file) == NULL)
-		out[0] = '\0';
-	out[strcspn(out, "\n")] = '\0';
-	fclose(file);
-}
-
-bool mount_field(const struct mount *mount, const char *path, const char *key, char *out, size_t len)
-{
-	char file[2 * PATH_MAX + 2];
-	char name[64];
-	ssize_t n;
-
-	(void)snprintf(file, sizeof(file), "%s/%s", mount->path, path);
-	(void)snprintf(name, sizeof(name), "user.%s", key);
-	n = getxattr(file, name, out, len - 1);
-	out[n < 0 ? 0 : n] = '\0';
-	return n >= 0;
 }
 
 void mount_why(const struct mount *mount, char *out, size_t len)

@@ -53,6 +53,12 @@ int mount_lines(const struct mount *mount, const char *path, mount_line_fn *fn, 
 /* The first line of such a file, or "". */
 void mount_line(const struct mount *mount, const char *path, char *out, size_t len);
 
+/* The value of a line key=value of such a file; false and "" if there is none. */
+bool mount_value(const struct mount *mount, const char *path, const char *key, char *out, size_t len);
+
+/* The number of the last event, which grows with every change; 0 if it cannot be read. */
+uint64_t mount_events(const struct mount *mount);
+
 /* One field of a lock, such as "token": false if the lock is not there or has no such field. */
 bool mount_field(const struct mount *mount, const char *path, const char *key, char *out, size_t len);
 

@@ -203,10 +203,10 @@ static void look_room(struct doctor *doctor, const char *store)
 	unsigned long long room;
 	bool full;
 
-	if (!mount_field(&doctor->mount, "health", "store_free", value, sizeof(value)))
+	if (!mount_value(&doctor->mount, "health", "store_free", value, sizeof(value)))
 		return;
 	room = strtoull(value, NULL, 10) >> 10;
-	(void)mount_field(&doctor->mount, "health", "room", level, sizeof(level));
+	(void)mount_value(&doctor->mount, "health", "room", level, sizeof(level));
 	full = strcmp(level, "ok") != 0;
 	if (full || room < ROOM_LEAST)
 		say(doctor, full ? BAD : ODD, "store", "%s: room for %llu KiB more before locks are refused: %s", store,
