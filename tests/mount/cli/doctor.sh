@@ -30,3 +30,14 @@ crash_daemon
 expect_status 1 "$ATLOCK" doctor -m "$MNT"
 grep -q 'the daemon is dead' "$T/err" || fail "$(cat "$T/err")"
 fusermount3 -uz "$MNT"
+
+# What counts is how much the store can take, also in room that its file has already: not what is left on the disk.
+. tests/mount/disk.inc
+disk_make tmpfs
+mount_fs
+disk_fill
+chmod 700 "$STORE"
+expect_status 0 "$ATLOCK" doctor -m "$MNT"
+grep -qE '^odd *store .*: room for [1-9][0-9]* KiB more ' "$T/out" || fail "$(cat "$T/out")"
+unmount_fs
+disk_remove tmpfs
