@@ -10,8 +10,8 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
+#include "flocked.h"
 #include "handle.h"
-#include "lock.h"
 
 #define DESCRIPTORS_MAX 1024 /* looked at of a process */
 #define ANCESTORS_MAX 64
@@ -60,7 +60,7 @@ static bool find_holder(void *arg, struct handle *handle)
 {
 	struct search *search = arg;
 
-	search->locked = lock_flock_holder(handle, search->ino, &search->holder) && may_be(search, handle);
+	search->locked = flocked_holds(handle, search->ino, &search->holder) && may_be(search, handle);
 	return --search->left > 0 && !search->locked;
 }
 

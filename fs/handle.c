@@ -4,8 +4,8 @@
 #include <fcntl.h>
 #include <stdlib.h>
 
+#include "flocked.h"
 #include "listing.h"
-#include "lock.h"
 #include "texts.h"
 
 #define BUCKETS 1024
@@ -51,7 +51,7 @@ static void content_free(struct content *content)
 static void handle_free(struct handle *handle)
 {
 	content_free(atomic_load(&handle->content));
-	lock_flock_free(atomic_load(&handle->flocked));
+	flocked_free(atomic_load(&handle->flocked));
 	free(handle);
 }
 

@@ -7,6 +7,7 @@
 #include "cache.h"
 #include "caller.h"
 #include "ending.h"
+#include "flocked.h"
 #include "handle.h"
 #include "kind.h"
 #include "lock.h"
@@ -110,7 +111,7 @@ int lock_lookup(struct call *call, struct node *dir, const char *name, struct fo
 			attr_held_lock(call, &view, &out->st);
 	}
 	atlock_view_clear(&view);
-	return err != 1 ? err : lock_flock_failed(call) ? -EIO : -ENOENT;
+	return err != 1 ? err : flocked_failed(call) ? -EIO : -ENOENT;
 }
 
 /* The kernel may have found the name in its cache, so the directory is looked at here as well. */

@@ -4,8 +4,6 @@
 
 #include "kind.h"
 
-struct flocked;
-
 /*
  * Finds a held lock by name; -ENOENT if it is free, or if the name says "@who" and that is not who holds it. An access by
  * its own "@" name takes up a lock that was granted to a waiting ticket.
@@ -46,19 +44,7 @@ int lock_flush(struct call *call, struct node *node, struct handle *handle);
 /* lock_flock.c: flock(2), and what happens to it when a descriptor of the file is closed, and the last one */
 int lock_flock(struct call *call, struct node *node, struct handle *handle, int op);
 void lock_flock_flush(struct call *call, struct handle *handle);
-/* Its RELEASE was read, and is yet to be processed: whether that ends a lock. */
-bool lock_flock_closed(struct handle *handle);
 void lock_flock_end(struct call *call, struct node *node, struct handle *handle);
-void lock_flock_free(struct flocked *flocked);
-
-/*
- * Whether flock(2) of this very process has just failed with EIO. flock(1) then asks access(2), for which the lock may be free or
- * fine, and prints the errno of that: it must be the same.
- */
-bool lock_flock_failed(const struct call *call);
-
-/* The holder that a handle of the inode `ino` is, if it holds the lock. */
-bool lock_flock_holder(struct handle *handle, uint64_t ino, struct atlock_caller *out);
 
 /* lock_xattr.c */
 int lock_xattr_list(struct call *call, struct node *node, FILE *names);

@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "cache.h"
+#include "flocked.h"
 #include "handle.h"
-#include "lock.h"
 #include "notify.h"
 #include "pages.h"
 #include "permit.h"
@@ -226,7 +226,7 @@ static void op_access(fuse_req_t req, fuse_ino_t id, int mask)
 	/* The kernel may have found a lock's name in its cache, so its directory is looked at as well. */
 	if (err == 0)
 		err = node->kind == &kind_lock ? tree_may(&call, node->parent, X_OK) : tree_reach(&call, node);
-	if (node->kind == &kind_lock && lock_flock_failed(&call))
+	if (node->kind == &kind_lock && flocked_failed(&call))
 		err = -EIO;
 	/* Who asks whether he may was not refused anything. */
 	call.why.text[0] = '\0';

@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "caller.h"
+#include "flocked.h"
 #include "handle.h"
-#include "lock.h"
 #include "ops.h"
 #include "pages.h"
 #include "permit.h"
@@ -376,7 +376,7 @@ bool ops_seen(const struct fuse_buf *buf)
 	const struct fuse_release_in *in = (const void *)(header + 1);
 
 	return header->opcode == FUSE_RELEASE && buf->size >= sizeof(*header) + sizeof(*in) &&
-	       lock_flock_closed(handle_of(&(struct fuse_file_info){ .fh = in->fh }));
+	       flocked_closed(handle_of(&(struct fuse_file_info){ .fh = in->fh }));
 }
 
 void op_release(fuse_req_t req, fuse_ino_t id, struct fuse_file_info *fi)

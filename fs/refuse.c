@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lock.h"
+#include "flocked.h"
 #include "ticket.h"
 #include "tree.h"
 
@@ -64,7 +64,7 @@ void refuse_explain(struct call *call, int err)
 	char path[SHOWN];
 
 	/* A look is explained only if the store fails, and a flock before it did not say so already. Who gave up by himself, or is asked by the kernel to look again, was not refused anything. */
-	if ((call->act == ACT_LOOK && (err != -EIO || lock_flock_failed(call))) || call->node == NULL ||
+	if ((call->act == ACT_LOOK && (err != -EIO || flocked_failed(call))) || call->node == NULL ||
 	    call->why.text[0] != '\0' || err >= 0 || err == -EINTR || err == -ESTALE)
 		return;
 	path_show(call->node, call->name, path);
