@@ -8,7 +8,7 @@
 #include <time.h>
 
 #include "attr.h"
-#include "tree.h"
+#include "path.h"
 
 #define CACHE_SLOTS 1024
 #define CACHE_QUEUE 65536 /* changes waiting for the thread; beyond that, lifetimes must do */
@@ -258,7 +258,7 @@ void cache_renew(struct call *call, struct node *node)
 	struct cache *cache = call->fs->cache;
 	struct atlock_name name;
 
-	if (tree_lock(call, node->parent, node->component, &name) == 0)
+	if (path_lock(call, node->parent, node->component, &name) == 0)
 		atomic_store(&cache->changed[cache_slot(&name)], milliseconds_now());
 	node_unfind(call->fs->inodes, node_hold(call->fs->inodes, node));
 	stale_send(cache, &(struct stale){ .parent = node_id(node->parent), .node = node_id(node) }, node->component);

@@ -45,7 +45,7 @@ void cache_own(struct cache *cache, const struct atlock_name *name, unsigned int
  * Seconds that the name of a directory of custom/ is good for, if everybody may search the one that it is in. Whoever removes
  * it does that through the kernel, which forgets it then. Whoever closes the one that it is in (chmod) makes true no more that
  * everybody may pass: cache_closed() is told after the change and before its answer, and for as long as the kernel may still
- * take somebody past it, cache_closed_lately() is true, and every directory on the way is looked at (tree_reach).
+ * take somebody past it, cache_closed_lately() is true, and every directory on the way is looked at (permit_reach).
  */
 #define CACHE_DIR_LIFE 1.0
 void cache_closed(struct cache *cache);

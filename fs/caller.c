@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "handle.h"
-#include "permit.h"
 #include "why.h"
 
 int caller_identify(struct call *call, const char *who, struct atlock_caller *out)
@@ -110,13 +109,4 @@ char *caller_text(struct call *call, const struct atlock_view *view, size_t *len
 	text = atlock_view_text(call->al, &shown, len);
 	free(own);
 	return text;
-}
-
-int caller_may(struct call *call, const struct atlock_dir *dir, int want)
-{
-	if (permit_mode(call, dir->mode, dir->uid, dir->gid, want) == 0)
-		return 0;
-	return call_refuse(call, -EACCES, ATLOCK_PERMISSION_DENIED,
-			   "the directory \"%s\" of custom/ does not let you: mode %03o, uid %u, gid %u", dir->name,
-			   dir->mode & 07777U, dir->uid, dir->gid);
 }

@@ -46,7 +46,4 @@ int caller_view(struct call *call, const struct atlock_view *view, struct atlock
 /* The text of a lock as this caller may read it, malloc'ed, or NULL. */
 char *caller_text(struct call *call, const struct atlock_view *view, size_t *len);
 
-/* permit_mode() for a directory of custom/, which the reason names. */
-int caller_may(struct call *call, const struct atlock_dir *dir, int want);
-
 #endif

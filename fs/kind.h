@@ -1,5 +1,5 @@
 /*
- * A kind of node is one row of operations. The tree is made of these rows and of nothing else: tree.c names the ones in the
+ * A kind of node is one row of operations. The tree is made of these rows and of nothing else: root.c names the ones in the
  * root, each row's lookup says which come below it, and a new part of the tree is a new row.
  *
  * Operations return 0, a negative errno (with the reason in call->why where there is one), or CALL_PARKED where the reply
@@ -102,7 +102,7 @@ struct kind {
 	int (*xattr_remove)(struct call *call, struct node *node, const char *key);
 };
 
-extern const struct kind kind_root;          /* tree.c */
+extern const struct kind kind_root;          /* root.c */
 extern const struct kind kind_virtual;       /* kind_virtual.c: repos/, global/ and below */
 extern const struct kind kind_custom;        /* kind_custom.c */
 extern const struct kind kind_lock;          /* kind_lock.c */

@@ -10,7 +10,7 @@
 #include "kind.h"
 #include "listing.h"
 #include "lock.h"
-#include "tree.h"
+#include "permit.h"
 
 static int custom_fill(struct call *call, const struct node *parent, const struct atlock_dir *dir, struct found *out)
 {
@@ -18,7 +18,7 @@ static int custom_fill(struct call *call, const struct node *parent, const struc
 	out->dir = dir->id;
 	attr_custom(dir, &out->st);
 	out->life = (struct life){ .entry = CACHE_DIR_LIFE };
-	tree_limit_life(call, parent, &out->life);
+	permit_limit_life(call, parent, &out->life);
 	return 0;
 }
 
@@ -87,7 +87,7 @@ static int custom_mkdir(struct call *call, struct node *dir, const char *name, m
 	struct atlock_dir parent;
 	struct atlock_dir made;
 	bool inherit;
-	int err = tree_may_change(call, dir);
+	int err = permit_change(call, dir);
 
 	if (err == 0)
 		err = caller_user(call, &caller);
@@ -108,7 +108,7 @@ static int custom_rmdir(struct call *call, struct node *dir, const char *name)
 
 	if (err != 0)
 		return err < 0 ? err : -ENOENT;
-	err = tree_may_remove(call, dir, victim.uid);
+	err = permit_remove(call, dir, victim.uid);
 	if (err < 0)
 		return err;
 	err = atlock_dir_remove(call->al, dir->dir, name, &call->why);

@@ -11,12 +11,12 @@
 #include "handle.h"
 #include "kind.h"
 #include "lock.h"
+#include "path.h"
 #include "permit.h"
-#include "tree.h"
 
 int lock_name(struct call *call, const struct node *node, struct atlock_name *out)
 {
-	return tree_lock(call, node->parent, node->component, out);
+	return path_lock(call, node->parent, node->component, out);
 }
 
 /*
@@ -87,7 +87,7 @@ int lock_lookup(struct call *call, struct node *dir, const char *name, struct fo
 	struct atlock_view view = { 0 };
 	struct cache_stamp stamp;
 	struct atlock_name lock;
-	int err = tree_lock(call, dir, name, &lock);
+	int err = path_lock(call, dir, name, &lock);
 
 	if (err < 0)
 		return err;
@@ -103,7 +103,7 @@ int lock_lookup(struct call *call, struct node *dir, const char *name, struct fo
 			out->life = cache_life(call, &lock, view.who, view.expires_at, stamp);
 		out->life.stamp = stamp;
 		out->counted = !atlock_hides(call->al);
-		tree_limit_life(call, dir, &out->life);
+		permit_limit_life(call, dir, &out->life);
 		out->sized = out->life.entry > 0;
 		if (out->sized)
 			err = attr_lock(call, &view, &out->st);
@@ -118,7 +118,7 @@ int lock_lookup(struct call *call, struct node *dir, const char *name, struct fo
 int lock_may(struct call *call, const struct node *node, const struct atlock_view *view, int want)
 {
 	char path[ATLOCK_PATH_MAX];
-	int err = tree_may_see(call, node);
+	int err = permit_see(call, node);
 
 	if (err < 0 || permit_mode(call, view->mode, view->uid, view->gid, want) == 0)
 		return err;

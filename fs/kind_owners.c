@@ -7,12 +7,12 @@
 #include "attr.h"
 #include "listing.h"
 #include "owners.h"
-#include "tree.h"
+#include "path.h"
 
 int owners_path(struct call *call, const struct node *dir, const char *name, struct atlock_owners_path *out)
 {
 	char path[ATLOCK_PATH_MAX];
-	int err = tree_path(dir, name, path);
+	int err = path_print(dir, name, path);
 
 	return err < 0 ? err : atlock_owners_parse(path, out, &call->why);
 }

@@ -9,8 +9,8 @@
 #include "caller.h"
 #include "link.h"
 #include "listing.h"
+#include "path.h"
 #include "pull.h"
-#include "tree.h"
 
 int pull_dir_stat(struct call *call, struct node *node, struct stat *st, struct life *life)
 {
@@ -27,7 +27,7 @@ int pull_of(struct call *call, const struct node *node, struct atlock_pull_name 
 
 	while (node->kind != &kind_pull)
 		node = node->parent;
-	err = tree_path(node->parent, node->component, path);
+	err = path_print(node->parent, node->component, path);
 	if (err == 0)
 		err = atlock_pull_parse(path, out, &call->why);
 	return err == 1 ? -ENOENT : err;
@@ -46,7 +46,7 @@ static int dir_lookup(struct call *call, struct node *dir, const char *name, str
 {
 	char path[ATLOCK_PATH_MAX];
 	struct atlock_pull_name pull;
-	int err = tree_path(dir, name, path);
+	int err = path_print(dir, name, path);
 
 	if (err == 0)
 		err = atlock_pull_parse(path, &pull, &call->why);
@@ -66,7 +66,7 @@ static int list_dir(void *arg, const char *component, bool directory)
 static int dir_list(struct call *call, struct node *dir, struct listing *out)
 {
 	char path[ATLOCK_PATH_MAX];
-	int err = tree_path(dir, "", path);
+	int err = path_print(dir, "", path);
 
 	return err < 0 ? err : atlock_pull_children(call->al, path, listing_place(out), list_dir, out);
 }
@@ -77,7 +77,7 @@ static int dir_rmdir(struct call *call, struct node *dir, const char *name)
 	struct atlock_pull_name pull;
 	struct atlock_caller caller;
 	bool any = false;
-	int err = tree_path(dir, name, path);
+	int err = path_print(dir, name, path);
 
 	if (err == 0)
 		err = atlock_pull_parse(path, &pull, &call->why);

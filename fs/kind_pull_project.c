@@ -8,8 +8,8 @@
 #include "caller.h"
 #include "handle.h"
 #include "listing.h"
+#include "path.h"
 #include "pull.h"
-#include "tree.h"
 
 int pull_project_path(const struct node *dir, const char *name, char out[ATLOCK_PATH_MAX])
 {
@@ -17,12 +17,12 @@ int pull_project_path(const struct node *dir, const char *name, char out[ATLOCK_
 	char above[ATLOCK_PATH_MAX];
 	char path[ATLOCK_PATH_MAX];
 	size_t skip;
-	int err = tree_path(dir, name, path);
+	int err = path_print(dir, name, path);
 
 	while (top->parent->kind != &kind_pull)
 		top = top->parent;
 	if (err == 0)
-		err = tree_path(top, "", above);
+		err = path_print(top, "", above);
 	if (err < 0)
 		return err;
 	skip = strlen(above) + (path[strlen(above)] == '/');

@@ -7,38 +7,40 @@
 #include "caller.h"
 #include "handle.h"
 #include "listing.h"
+#include "mirror.h"
+#include "path.h"
+#include "permit.h"
 #include "ticket.h"
-#include "tree.h"
 
 static int queue_dir_stat(struct call *call, struct node *node, struct stat *st, struct life *life)
 {
-	return tree_mirror_stat(call, node->dir, 0777, st, life);
+	return mirror_stat(call, node->dir, 0777, st, life);
 }
 
 /* Whoever may not take a lock in a directory of custom/ may not queue for it either: the directory's mode says so. */
 static int queue_stat(struct call *call, struct node *node, struct stat *st, struct life *life)
 {
-	return tree_mirror_stat(call, node->parent->dir, 0777, st, life);
+	return mirror_stat(call, node->parent->dir, 0777, st, life);
 }
 
 static int queue_dir_lookup(struct call *call, struct node *dir, const char *name, struct found *out)
 {
 	struct atlock_name lock;
-	int err = tree_kind(call, dir, name, &out->dir);
+	int err = path_kind(call, dir, name, &out->dir);
 
 	if (err == ATLOCK_PATH_DIR) {
 		out->kind = &kind_queue_dir;
-		return tree_mirror_stat(call, out->dir, 0777, &out->st, &out->life);
+		return mirror_stat(call, out->dir, 0777, &out->st, &out->life);
 	}
 	if (err >= 0)
-		err = tree_lock(call, dir, name, &lock);
+		err = path_lock(call, dir, name, &lock);
 	if (err < 0)
 		return err;
 	if (lock.who[0] != '\0')
 		return call_refuse(call, -EINVAL, ATLOCK_INVALID_REQUEST,
 				   "a queue is a lock's, without @who: touch queue/<lock>/normal@%s", lock.who);
 	out->kind = &kind_queue;
-	return tree_mirror_stat(call, dir->dir, 0777, &out->st, &out->life);
+	return mirror_stat(call, dir->dir, 0777, &out->st, &out->life);
 }
 
 static int list_queue(void *arg, const char *component)
@@ -54,7 +56,7 @@ static int queue_dir_children(struct call *call, const struct node *dir, struct 
 
 	if (dir->dir != NODE_NO_DIR)
 		return atlock_queue_dir_children(call->al, dir->dir, place, fn, arg);
-	err = tree_path(dir, "", path);
+	err = path_print(dir, "", path);
 	return err < 0 ? err : atlock_queue_children(call->al, path, place, fn, arg);
 }
 
@@ -100,16 +102,16 @@ static int queue_dir_rmdir(struct call *call, struct node *dir, const char *name
 	struct atlock_name lock;
 	bool any = false;
 	uint64_t id;
-	int err = tree_kind(call, dir, name, &id);
+	int err = path_kind(call, dir, name, &id);
 
 	if (err == ATLOCK_PATH_DIR && id != NODE_NO_DIR) {
 		err = atlock_queue_dir_children(call->al, id, NULL, any_queue, &any);
 	} else if (err == ATLOCK_PATH_DIR) {
-		err = tree_path(dir, name, path);
+		err = path_print(dir, name, path);
 		if (err == 0)
 			err = atlock_queue_children(call->al, path, NULL, any_queue, &any);
 	} else if (err == ATLOCK_PATH_LOCK) {
-		err = tree_lock(call, dir, name, &lock);
+		err = path_lock(call, dir, name, &lock);
 		if (err == 0)
 			err = atlock_queue_list(call->al, &lock, NULL, any_ticket, &any);
 	}
@@ -190,7 +192,7 @@ static int queue_create(struct call *call, struct node *dir, const char *name, m
 		err = call_refuse(call, -EINVAL, ATLOCK_INVALID_REQUEST,
 				  "a ticket is made as <priority> or <priority>@<who>");
 	if (err == 0)
-		err = tree_may_change(call, dir->parent);
+		err = permit_change(call, dir->parent);
 	if (err == 0)
 		err = caller_identify(call, parsed.who, &caller);
 	if (err < 0)

@@ -8,7 +8,7 @@
 #include "kind.h"
 #include "listing.h"
 #include "lock.h"
-#include "tree.h"
+#include "path.h"
 
 static int virtual_stat(struct call *call, struct node *node, struct stat *st, struct life *life)
 {
@@ -21,7 +21,7 @@ static int virtual_stat(struct call *call, struct node *node, struct stat *st, s
 static int virtual_lookup(struct call *call, struct node *dir, const char *name, struct found *out)
 {
 	uint64_t id;
-	int kind = tree_kind(call, dir, name, &id);
+	int kind = path_kind(call, dir, name, &id);
 
 	if (kind == ATLOCK_PATH_LOCK)
 		return lock_lookup(call, dir, name, out);
@@ -39,7 +39,7 @@ static int list_child(void *arg, const char *component, const struct atlock_view
 static int virtual_list(struct call *call, struct node *dir, struct listing *out)
 {
 	char path[ATLOCK_PATH_MAX];
-	int err = tree_path(dir, "", path);
+	int err = path_print(dir, "", path);
 
 	return err < 0 ? err : atlock_children(call->al, path, listing_place(out), list_child, out);
 }
@@ -65,11 +65,11 @@ static int virtual_rmdir(struct call *call, struct node *dir, const char *name)
 	char path[ATLOCK_PATH_MAX];
 	bool any = false;
 	uint64_t id;
-	int err = tree_kind(call, dir, name, &id);
+	int err = path_kind(call, dir, name, &id);
 
 	if (err != ATLOCK_PATH_DIR)
 		return err < 0 ? err : -ENOTDIR;
-	err = tree_path(dir, name, path);
+	err = path_print(dir, name, path);
 	if (err == 0)
 		err = atlock_children(call->al, path, NULL, count_child, &any);
 	if (err < 0)

@@ -14,9 +14,11 @@
 #include "attr.h"
 #include "caller.h"
 #include "handle.h"
+#include "mirror.h"
 #include "pages.h"
 #include "park.h"
-#include "tree.h"
+#include "path.h"
+#include "permit.h"
 
 #define WAIT_SIZE (1024U * 1024) /* more than any lock's text, and than the kernel reads ahead */
 
@@ -25,7 +27,7 @@ static const char wait_hint[] =
 
 static int wait_dir_stat(struct call *call, struct node *node, struct stat *st, struct life *life)
 {
-	return tree_mirror_stat(call, node->dir, 0555, st, life);
+	return mirror_stat(call, node->dir, 0555, st, life);
 }
 
 /* Once the lock is there, the size is that of its text. */
@@ -51,15 +53,15 @@ static int wait_stat(struct call *call, struct node *node, struct stat *st, stru
 static int wait_lookup(struct call *call, struct node *dir, const char *name, struct found *out)
 {
 	struct atlock_name lock;
-	int err = tree_kind(call, dir, name, &out->dir);
+	int err = path_kind(call, dir, name, &out->dir);
 
 	if (err < 0)
 		return err;
 	if (err == ATLOCK_PATH_DIR) {
 		out->kind = &kind_wait_dir;
-		return tree_mirror_stat(call, out->dir, 0555, &out->st, &out->life);
+		return mirror_stat(call, out->dir, 0555, &out->st, &out->life);
 	}
-	err = tree_lock(call, dir, name, &lock);
+	err = path_lock(call, dir, name, &lock);
 	if (err < 0)
 		return err;
 	out->kind = &kind_wait;
@@ -115,7 +117,7 @@ static int answer_text(struct call *call, struct node *node, struct handle *hand
 	struct atlock_name name;
 	char *text = NULL;
 	size_t len = 0;
-	int err = tree_lock(call, node->parent, node->component, &name);
+	int err = path_lock(call, node->parent, node->component, &name);
 
 	if (err == 0)
 		err = atlock_get(call->al, &name, &view);
@@ -184,9 +186,9 @@ static int wait_for(struct call *call, struct atlock_request req, struct node *n
 	int err = caller_opened(call, handle);
 
 	if (err == 0)
-		err = tree_lock(call, node->parent, node->component, &name);
+		err = path_lock(call, node->parent, node->component, &name);
 	if (err == 0)
-		err = tree_may_change(call, node->parent);
+		err = permit_change(call, node->parent);
 	if (err == 0)
 		err = caller_identify(call, name.who, &caller);
 	if (err < 0)
@@ -244,7 +246,7 @@ static int wait_more(struct call *call, struct node *node, struct handle *handle
 	int err = caller_opened(call, handle);
 
 	if (err == 0)
-		err = tree_lock(call, node->parent, node->component, &name);
+		err = path_lock(call, node->parent, node->component, &name);
 	if (err == 0)
 		err = caller_identify(call, name.who, &caller);
 	if (err < 0)

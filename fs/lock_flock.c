@@ -12,7 +12,7 @@
 #include "handle.h"
 #include "lock.h"
 #include "park.h"
-#include "tree.h"
+#include "permit.h"
 
 static int flock_granted(struct call *call, struct node *node, struct handle *handle, size_t size,
 			 const struct atlock_grant *grant)
@@ -73,7 +73,7 @@ static int flock_lock(struct call *call, struct node *node, struct handle *handl
 	if (err == 0)
 		err = lock_name(call, node, &name);
 	if (err == 0)
-		err = tree_may_change(call, node->parent);
+		err = permit_change(call, node->parent);
 	if (err == 0)
 		err = flocked_become(call, node, handle, &holder);
 	if (err < 0)

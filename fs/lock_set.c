@@ -11,7 +11,6 @@
 #include "handle.h"
 #include "lock.h"
 #include "permit.h"
-#include "tree.h"
 #include "why.h"
 
 #define SET_TIMES (FUSE_SET_ATTR_ATIME | FUSE_SET_ATTR_MTIME | FUSE_SET_ATTR_ATIME_NOW | FUSE_SET_ATTR_MTIME_NOW)
@@ -198,7 +197,7 @@ int lock_set(struct call *call, struct node *node, struct handle *handle, const 
 		caller = *opener;
 		req.token = handle->token;
 	} else {
-		err = tree_may(call, node->parent, X_OK);
+		err = permit_dir(call, node->parent, X_OK);
 		if (err == 0)
 			err = caller_naming(call, &name, &caller);
 	}

@@ -14,7 +14,8 @@
 #include "lock.h"
 #include "loop.h"
 #include "ops.h"
-#include "tree.h"
+#include "path.h"
+#include "permit.h"
 
 struct job {
 	struct errand errand; /* first: it leads back to the job */
@@ -105,7 +106,7 @@ static void take_answer(struct job *job, int taken)
 		err = lock_stat(call, &job->name, &job->found.st, &job->found.life);
 	if (err >= 0) {
 		job->found.kind = &kind_lock;
-		tree_limit_life(call, call->node, &job->found.life);
+		permit_limit_life(call, call->node, &job->found.life);
 	}
 	ops_created(call, job->handle, &job->found, err < 0 ? err : 0);
 	job_end(job);
@@ -155,9 +156,9 @@ static int take_start(struct call *call, struct node *dir, mode_t mode, struct h
 
 	if (job == NULL)
 		return -ENOMEM;
-	err = tree_lock(&job->call, dir, job->component, &job->name);
+	err = path_lock(&job->call, dir, job->component, &job->name);
 	if (err == 0)
-		err = tree_may_change(&job->call, dir);
+		err = permit_change(&job->call, dir);
 	if (err == 0) {
 		job->stamp = cache_stamp(call->fs->cache, &job->name);
 		err = caller_identify(&job->call, job->name.who, &job->caller);
@@ -184,15 +185,15 @@ int lock_create(struct call *call, struct node *dir, const char *name, mode_t mo
 
 	if (handle_writes(handle) || (handle->flags & O_EXCL) != 0)
 		return take_start(call, dir, mode, handle);
-	err = tree_lock(call, dir, name, &lock);
+	err = path_lock(call, dir, name, &lock);
 	if (err == 0)
-		err = tree_may_change(call, dir);
+		err = permit_change(call, dir);
 	if (err == 0)
 		err = lock_stat(call, &lock, &out->st, &out->life);
 	if (err < 0)
 		return err;
 	out->kind = &kind_lock;
-	tree_limit_life(call, dir, &out->life);
+	permit_limit_life(call, dir, &out->life);
 	return 0;
 }
 
@@ -218,9 +219,9 @@ int lock_unlink(struct call *call, struct node *dir, const char *name)
 
 	if (job == NULL)
 		return -ENOMEM;
-	err = tree_lock(&job->call, dir, name, &job->name);
+	err = path_lock(&job->call, dir, name, &job->name);
 	if (err == 0)
-		err = tree_may_change(&job->call, dir);
+		err = permit_change(&job->call, dir);
 	if (err == 0)
 		err = caller_naming(&job->call, &job->name, &job->caller);
 	if (err != 0)

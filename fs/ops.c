@@ -14,7 +14,6 @@
 #include "pages.h"
 #include "permit.h"
 #include "refuse.h"
-#include "tree.h"
 
 #define SET_NOW_WITHIN 2.0 /* seconds from now that still are now */
 
@@ -128,7 +127,7 @@ static void op_forget_multi(fuse_req_t req, size_t count, struct fuse_forget_dat
 /* By an open file it is asked for without a look-up, which would check the directory. One's own attributes are no secret. */
 static int may_see_attr(struct call *call, struct node *node, const struct stat *st)
 {
-	int err = st->st_uid == call->ctx->uid ? 0 : tree_may_see(call, node);
+	int err = st->st_uid == call->ctx->uid ? 0 : permit_see(call, node);
 
 	/* Who only asks was not refused anything. */
 	call->why.text[0] = '\0';
@@ -225,7 +224,7 @@ static void op_access(fuse_req_t req, fuse_ino_t id, int mask)
 		err = permit_mode(&call, st.st_mode, st.st_uid, st.st_gid, mask);
 	/* The kernel may have found a lock's name in its cache, so its directory is looked at as well. */
 	if (err == 0)
-		err = node->kind == &kind_lock ? tree_may(&call, node->parent, X_OK) : tree_reach(&call, node);
+		err = node->kind == &kind_lock ? permit_dir(&call, node->parent, X_OK) : permit_reach(&call, node);
 	if (node->kind == &kind_lock && flocked_failed(&call))
 		err = -EIO;
 	/* Who asks whether he may was not refused anything. */

@@ -10,7 +10,6 @@
 #include "listing.h"
 #include "ops.h"
 #include "permit.h"
-#include "tree.h"
 
 static int list_node(void *arg, struct listing *out)
 {
@@ -110,7 +109,7 @@ static size_t entry_plus(struct call *call, struct node *dir, char *buf, size_t 
 }
 
 /*
- * A directory that was open when it was closed to the caller shows him no more of it; see also tree_may_see(). One that was removed is
+ * A directory that was open when it was closed to the caller shows him no more of it; see also permit_see(). One that was removed is
  * empty, whoever reads it.
  */
 static int may_list(struct call *call, struct node *node)
@@ -118,7 +117,7 @@ static int may_list(struct call *call, struct node *node)
 	int err = node->kind == &kind_custom || node->kind->mirror ? permit(call, node, R_OK) : 0;
 
 	if (err == 0)
-		err = tree_may_see(call, node);
+		err = permit_see(call, node);
 	return err == -ENOENT ? 0 : err;
 }
 

@@ -6,10 +6,10 @@
 #include <unistd.h>
 
 #include "attr.h"
+#include "cache.h"
 #include "door.h"
 #include "handle.h"
 #include "refuse.h"
-#include "tree.h"
 
 #define SET_TIMES (FUSE_SET_ATTR_ATIME | FUSE_SET_ATTR_MTIME)
 #define SET_NOW (FUSE_SET_ATTR_ATIME_NOW | FUSE_SET_ATTR_MTIME_NOW)
@@ -58,6 +58,102 @@ int permit_mode(struct call *call, mode_t mode, uid_t uid, gid_t gid, int want)
 			   mode & 07777U, uid, gid);
 }
 
+/* permit_mode() for a directory of custom/, which the reason names. */
+static int dir_permit(struct call *call, const struct atlock_dir *dir, int want)
+{
+	if (permit_mode(call, dir->mode, dir->uid, dir->gid, want) == 0)
+		return 0;
+	return call_refuse(call, -EACCES, ATLOCK_PERMISSION_DENIED,
+			   "the directory \"%s\" of custom/ does not let you: mode %03o, uid %u, gid %u", dir->name,
+			   dir->mode & 07777U, dir->uid, dir->gid);
+}
+
+static int dir_may(struct call *call, const struct node *dir, int want)
+{
+	struct atlock_dir found;
+	struct door door;
+	int err = door_get(call, dir->dir, &door);
+
+	if (err < 0 || permit_mode(call, door.mode, door.uid, door.gid, want) == 0)
+		return err;
+	/* The reason names it. */
+	err = atlock_dir_get(call->al, dir->dir, &found);
+	return err < 0 ? err : dir_permit(call, &found, want);
+}
+
+/* Whether the caller may search all directories above this one. */
+static int dir_reach(struct call *call, const struct node *dir)
+{
+	int err = 0;
+
+	for (dir = dir->parent; err == 0 && dir != NULL && dir->dir != NODE_NO_DIR; dir = dir->parent)
+		err = dir_may(call, dir, X_OK);
+	/* Whoever stands in a directory that was removed is not kept from it by what is above. */
+	return err == -ENOENT ? 0 : err;
+}
+
+int permit_reach(struct call *call, const struct node *dir)
+{
+	if (dir->dir == NODE_NO_DIR || call->ctx->uid == 0 || !cache_closed_lately(call->fs->cache))
+		return 0;
+	return dir_reach(call, dir);
+}
+
+int permit_dir(struct call *call, const struct node *dir, int want)
+{
+	int err;
+
+	if (dir->dir == NODE_NO_DIR || call->ctx->uid == 0)
+		return 0;
+	err = dir_may(call, dir, want);
+	return err == 0 ? permit_reach(call, dir) : err;
+}
+
+int permit_see(struct call *call, const struct node *node)
+{
+	const struct node *dir = node->parent;
+	int err;
+
+	/* A queue is as open as the directory of its lock. */
+	if (dir != NULL && dir->kind->mirror && dir->dir == NODE_NO_DIR)
+		dir = dir->parent;
+	if (dir == NULL || dir->dir == NODE_NO_DIR || call->ctx->uid == 0)
+		return 0;
+	err = dir_may(call, dir, X_OK);
+	if (err == 0)
+		err = dir_reach(call, dir);
+	return err == -ENOENT ? 0 : err;
+}
+
+int permit_change(struct call *call, const struct node *dir)
+{
+	return permit_dir(call, dir, W_OK | X_OK);
+}
+
+int permit_remove(struct call *call, const struct node *dir, uid_t uid)
+{
+	struct door door;
+	int err = permit_change(call, dir);
+
+	if (err != 0 || dir->dir == NODE_NO_DIR || call->ctx->uid == 0 || call->ctx->uid == uid)
+		return err;
+	err = door_get(call, dir->dir, &door);
+	if (err < 0 || (door.mode & S_ISVTX) == 0 || door.uid == call->ctx->uid)
+		return err;
+	return call_refuse(call, -EPERM, ATLOCK_PERMISSION_DENIED,
+			   "the directory is sticky: only its owner or the owner of what is in it may remove that");
+}
+
+void permit_limit_life(struct call *call, const struct node *dir, struct life *life)
+{
+	struct door door;
+
+	if (dir->dir == NODE_NO_DIR || life->entry <= 0)
+		return;
+	if (door_get(call, dir->dir, &door) < 0 || (door.mode & 0111U) != 0111U)
+		life->entry = 0;
+}
+
 /* permit_mode() for a node that has these attributes, which the reason names. */
 static int permit_stat(struct call *call, const struct node *node, const struct stat *st, int want)
 {
@@ -86,11 +182,11 @@ int permit(struct call *call, struct node *node, int want)
 		return 0;
 	if (node->kind == &kind_custom && door_get(call, node->dir, &door) == 0 &&
 	    permit_mode(call, door.mode, door.uid, door.gid, want) == 0)
-		return tree_reach(call, node);
+		return permit_reach(call, node);
 	err = permit_attr(call, node, &st);
 	if (err == 0)
 		err = permit_stat(call, node, &st, want);
-	return err < 0 ? err : tree_reach(call, node);
+	return err < 0 ? err : permit_reach(call, node);
 }
 
 int permit_want(int flags)
@@ -134,7 +230,7 @@ int permit_set(struct call *call, struct node *node, const struct handle *handle
 		return err;
 	err = node->kind->stat(call, node, &st, &life);
 	if (err == 0)
-		err = tree_reach(call, node);
+		err = permit_reach(call, node);
 	if (err < 0)
 		return err;
 	own = st.st_uid == call->ctx->uid;

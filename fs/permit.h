@@ -4,8 +4,8 @@
  * The kernel would do this with the mount option default_permissions, at the price of a GETATTR of the directory after each
  * change in it: twice for every lock taken and given back. Without, it checks nothing, and every request does here. What the
  * kernel answers from its caches it answers to everybody; so nothing that is found in a directory which not everybody may
- * search is ever given a lifetime (tree_limit_life), and when a directory is closed, those above are looked at for a while
- * (tree_reach).
+ * search is ever given a lifetime (permit_limit_life), and when a directory is closed, those above are looked at for a while
+ * (permit_reach).
  *
  * A kind that decides by itself (kind->permits) is not looked at. Root may do everything.
  */
@@ -35,5 +35,34 @@ int permit_set(struct call *call, struct node *node, const struct handle *handle
 
 /* Whether the caller may give something of his to this group. */
 bool permit_group(struct call *call, gid_t gid);
+
+/* --- Directories of custom/, which are the only ones that keep a mode; callers may do anything to the others --- */
+
+/* Whether the caller may `want` (R_OK, W_OK, X_OK bits) a directory of custom/; everybody may all others. -EACCES. */
+int permit_dir(struct call *call, const struct node *dir, int want);
+
+/*
+ * Whether the caller may search all directories above a node, which no look-up has checked: it is open, and one of them may have been
+ * closed since. -EACCES.
+ */
+int permit_see(struct call *call, const struct node *node);
+
+/*
+ * Whether the caller may search every directory above `dir`, where the kernel may have passed through one that was closed a
+ * moment ago; see cache.h. At other times the lookup of each has checked that. -EACCES.
+ */
+int permit_reach(struct call *call, const struct node *dir);
+
+/*
+ * What the kernel finds in its cache it does not ask us for, so nobody would check who asks: what stands in a directory that
+ * not everybody may search is looked up each time.
+ */
+void permit_limit_life(struct call *call, const struct node *dir, struct life *life);
+
+/* Whether the caller may add to and remove from `dir`: only directories of custom/ have an opinion. */
+int permit_change(struct call *call, const struct node *dir);
+
+/* The same for removing something of this user's: the sticky bit leaves that to its owner or the directory's. -EPERM. */
+int permit_remove(struct call *call, const struct node *dir, uid_t uid);
 
 #endif

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "flocked.h"
+#include "path.h"
 #include "ticket.h"
-#include "tree.h"
 
 #define SHOWN 160 /* bytes of a path: the rest of the reason must fit, too */
 
@@ -33,7 +33,7 @@ static const struct {
 #define FAULTS (sizeof(faults) / sizeof(faults[0]))
 
 /* The whole path, or its end. */
-static void path_show(const struct node *dir, const char *name, char out[SHOWN])
+static void subject_show(const struct node *dir, const char *name, char out[SHOWN])
 {
 	char path[ATLOCK_PATH_MAX];
 	size_t len;
@@ -42,7 +42,7 @@ static void path_show(const struct node *dir, const char *name, char out[SHOWN])
 		(void)snprintf(out, SHOWN, "this");
 		return;
 	}
-	if (tree_show(dir, name == NULL ? "" : name, path) < 0)
+	if (path_show(dir, name == NULL ? "" : name, path) < 0)
 		(void)snprintf(path, sizeof(path), "%s", name == NULL ? dir->component : name);
 	len = strlen(path);
 	if (len == 0)
@@ -67,7 +67,7 @@ void refuse_explain(struct call *call, int err)
 	if ((call->act == ACT_LOOK && (err != -EIO || flocked_failed(call))) || call->node == NULL ||
 	    call->why.text[0] != '\0' || err >= 0 || err == -EINTR || err == -ESTALE)
 		return;
-	path_show(call->node, call->name, path);
+	subject_show(call->node, call->name, path);
 	for (size_t i = 0; i < FAULTS; i++)
 		if (faults[i].err == -err) {
 			call_refuse(call, err, faults[i].code, "%s %s", path, faults[i].text);
@@ -90,7 +90,7 @@ int refuse_lacking(struct call *call, int err)
 
 	if (err != 0 && err != -EACCES)
 		return err;
-	path_show(call->node, call->name, path);
+	subject_show(call->node, call->name, path);
 	return refuse_act(call, err == 0 ? -EPERM : err, path);
 }
 
@@ -98,7 +98,7 @@ int refuse_touch(struct call *call, const struct node *node)
 {
 	char path[SHOWN];
 
-	path_show(node, NULL, path);
+	subject_show(node, NULL, path);
 	return call_refuse(call, -EISDIR, ATLOCK_INVALID_REQUEST,
 			   "%s is a directory, not a lock: nothing was taken or renewed; %s", path, node->kind->hint);
 }
@@ -107,7 +107,7 @@ int refuse_mode(struct call *call, const struct node *node, const struct stat *s
 {
 	char path[SHOWN];
 
-	path_show(node, NULL, path);
+	subject_show(node, NULL, path);
 	return call_refuse(call, -EACCES, ATLOCK_PERMISSION_DENIED,
 			   "%s belongs to uid %u and gid %u, and its mode %03o does not let you: %s", path, st->st_uid,
 			   st->st_gid, st->st_mode & 07777U, node->kind->hint);
@@ -117,7 +117,7 @@ int refuse_owner(struct call *call, const struct node *node, const struct stat *
 {
 	char path[SHOWN];
 
-	path_show(node, NULL, path);
+	subject_show(node, NULL, path);
 	return call_refuse(call, -EPERM, ATLOCK_PERMISSION_DENIED, "%s belongs to uid %u: %s", path, st->st_uid,
 			   node->kind->hint);
 }
@@ -135,8 +135,8 @@ int refuse_lock(const struct call *call, struct atlock_name *out)
 		return 1;
 	if (call->node->kind == &kind_queue || call->node->kind == &kind_ticket)
 		return ticket_lock(&look, call->node->kind == &kind_queue ? call->node : dir, out) < 0;
-	kind = tree_kind(&look, dir, name, &id);
-	return kind == ATLOCK_PATH_LOCK ? tree_lock(&look, dir, name, out) < 0 : 1;
+	kind = path_kind(&look, dir, name, &id);
+	return kind == ATLOCK_PATH_LOCK ? path_lock(&look, dir, name, out) < 0 : 1;
 }
 
 int refuse_subject(const struct call *call, char out[ATLOCK_PATH_MAX])
@@ -144,8 +144,8 @@ int refuse_subject(const struct call *call, char out[ATLOCK_PATH_MAX])
 	const struct node *node = call->node;
 
 	if (!node->kind->secret)
-		return tree_show(node, call->name == NULL ? "" : call->name, out);
+		return path_show(node, call->name == NULL ? "" : call->name, out);
 	while (node->parent->parent != NULL)
 		node = node->parent;
-	return tree_show(node, "", out);
+	return path_show(node, "", out);
 }

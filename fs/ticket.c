@@ -7,11 +7,11 @@
 #include <stdlib.h>
 
 #include "caller.h"
-#include "tree.h"
+#include "path.h"
 
 int ticket_lock(struct call *call, const struct node *dir, struct atlock_name *out)
 {
-	return tree_lock(call, dir->parent, dir->component, out);
+	return path_lock(call, dir->parent, dir->component, out);
 }
 
 /* "<rank>-<priority>-<sequence>-..."; what follows is compared with the ticket itself. */

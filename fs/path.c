@@ -1,0 +1,80 @@
+#include "path.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* Writes the path from below `top` on backwards from the end of `out`, then moves it to the front. */
+static int path_write(const struct node *top, const struct node *dir, const char *name, char out[ATLOCK_PATH_MAX])
+{
+	size_t at = ATLOCK_PATH_MAX;
+	size_t len = strlen(name);
+
+	if (len >= at)
+		return -ENAMETOOLONG;
+	at -= len + 1;
+	memcpy(out + at, name, len + 1);
+	for (; dir != top; dir = dir->parent) {
+		len = strlen(dir->component);
+		if (len + 1 > at)
+			return -ENAMETOOLONG;
+		if (out[at] != '\0')
+			out[--at] = '/';
+		at -= len;
+		memcpy(out + at, dir->component, len);
+	}
+	memmove(out, out + at, ATLOCK_PATH_MAX - at);
+	return 0;
+}
+
+int path_print(const struct node *dir, const char *name, char out[ATLOCK_PATH_MAX])
+{
+	const struct node *top = dir;
+
+	while (top->parent != NULL && !(top->kind->mirror && top->parent->parent == NULL))
+		top = top->parent;
+	return path_write(top, dir, name, out);
+}
+
+int path_show(const struct node *dir, const char *name, char out[ATLOCK_PATH_MAX])
+{
+	const struct node *top = dir;
+
+	while (top->parent != NULL)
+		top = top->parent;
+	return path_write(top, dir, name, out);
+}
+
+int path_kind(struct call *call, const struct node *dir, const char *name, uint64_t *id)
+{
+	char path[ATLOCK_PATH_MAX];
+	struct atlock_dir found;
+	int err;
+
+	*id = NODE_NO_DIR;
+	if (dir->dir != NODE_NO_DIR) {
+		err = atlock_dir_find(call->al, dir->dir, name, &found);
+		if (err == 0)
+			*id = found.id;
+		/* No directory can have such a name, but a lock may: "a@b" is the lock "a". */
+		return err == 0 ? ATLOCK_PATH_DIR : err == -EINVAL || err == -ENOENT ? ATLOCK_PATH_LOCK : err;
+	}
+	err = path_print(dir, name, path);
+	if (err < 0)
+		return err;
+	if (strcmp(path, "custom") == 0) {
+		*id = 0;
+		return ATLOCK_PATH_DIR;
+	}
+	return atlock_path_kind(path, &call->why);
+}
+
+int path_lock(struct call *call, const struct node *dir, const char *name, struct atlock_name *out)
+{
+	char path[ATLOCK_PATH_MAX];
+	int err;
+
+	if (dir->dir != NODE_NO_DIR)
+		return atlock_name_custom(dir->dir, name, out, &call->why);
+	err = path_print(dir, name, path);
+	return err < 0 ? err : atlock_name_parse(path, out, &call->why);
+}
