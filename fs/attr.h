@@ -1,4 +1,4 @@
-/* What stat(2) shows of each kind of thing. */
+/* What stat(2) shows of files and directories that the daemon has of its own. */
 #ifndef ATTR_H
 #define ATTR_H
 
@@ -24,31 +24,8 @@ void attr_passing(struct fs *fs, mode_t mode, size_t size, struct stat *st);
 /* When it was changed, wall time. */
 void attr_times(struct stat *st, int64_t wall);
 
-void attr_custom(const struct atlock_dir *dir, struct stat *st);
-
-/* A held lock; without its size, since that of its text is much work for something that is rarely looked at. */
-void attr_held_lock(struct call *call, const struct atlock_view *view, struct stat *st);
-
-/* The same with the size of its text. -ENOMEM. */
-int attr_lock(struct call *call, const struct atlock_view *view, struct stat *st);
-
-/* A lock that the caller has just taken, without its size. */
-void attr_new_lock(struct call *call, const struct atlock_caller *caller, mode_t mode, int64_t acquired_at,
-		   struct stat *st);
-
-/* A lock nobody holds, seen through an open file or created read-only. */
-void attr_free_lock(struct call *call, struct stat *st);
-
-void attr_shared(struct call *call, const struct atlock_shared *shared, struct stat *st);
-void attr_app(struct call *call, const struct atlock_app *app, struct stat *st);
-
-int attr_ticket(struct call *call, const struct atlock_name *name, const struct atlock_ticket *ticket, struct stat *st);
-
-/* Who owns a repository; and a reference to one, whose mode kind_reference.c explains. -ENOMEM. */
-int attr_ownership(struct call *call, const struct atlock_ownership *ownership, struct stat *st);
-int attr_reference(struct call *call, const struct atlock_reference *reference, struct stat *st);
-
-/* A symbolic link to a held lock, to a path of `size` bytes. */
-void attr_link(struct call *call, const struct atlock_view *view, size_t size, struct stat *st);
+/* Parts of it: a wall time, and the size with what follows from it. */
+struct timespec attr_time(int64_t wall);
+void attr_size(struct stat *st, size_t size);
 
 #endif

@@ -3,7 +3,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "attr.h"
+#include "attr_of.h"
 #include "cache.h"
 #include "caller.h"
 #include "door.h"

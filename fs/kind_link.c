@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "attr.h"
+#include "attr_of.h"
 #include "caller.h"
 #include "link.h"
 #include "listing.h"

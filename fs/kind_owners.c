@@ -4,7 +4,7 @@
  */
 #include <errno.h>
 
-#include "attr.h"
+#include "attr_of.h"
 #include "listing.h"
 #include "owners.h"
 #include "path.h"

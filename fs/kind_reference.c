@@ -6,7 +6,7 @@
 #include <fcntl.h>
 #include <string.h>
 
-#include "attr.h"
+#include "attr_of.h"
 #include "caller.h"
 #include "handle.h"
 #include "owners.h"

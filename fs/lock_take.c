@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "attr.h"
+#include "attr_of.h"
 #include "cache.h"
 #include "caller.h"
 #include "handle.h"

@@ -2,7 +2,7 @@
 
 #include <errno.h>
 
-#include "attr.h"
+#include "attr_of.h"
 
 int mirror_stat(struct call *call, uint64_t id, mode_t mode, struct stat *st, struct life *life)
 {
