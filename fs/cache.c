@@ -26,6 +26,7 @@ struct stale {
 
 struct cache {
 	struct fs *fs;
+	const struct kind *locks;
 	pthread_t thread;
 	atomic_bool running;
 	pthread_mutex_t mutex;
@@ -38,13 +39,14 @@ struct cache {
 	_Atomic int64_t changed[CACHE_SLOTS]; /* when the last one was, in milliseconds */
 };
 
-struct cache *cache_new(struct fs *fs)
+struct cache *cache_new(struct fs *fs, const struct kind *locks)
 {
 	struct cache *cache = calloc(1, sizeof(*cache));
 
 	if (cache == NULL)
 		return NULL;
 	cache->fs = fs;
+	cache->locks = locks;
 	pthread_mutex_init(&cache->mutex, NULL);
 	pthread_cond_init(&cache->work, NULL);
 	STAILQ_INIT(&cache->queue);
@@ -286,7 +288,7 @@ void cache_change(void *arg, enum atlock_change what, const struct atlock_name *
 	slot_count(cache, cache_slot(name), 1);
 	found.what = kept_of[what];
 	if (atlock_name_print(fs->al, name, path, sizeof(path)) != 0 ||
-	    node_find_kept(fs->inodes, path, &kind_lock, found.what, &found.parent, &found.node) != 0)
+	    node_find_kept(fs->inodes, path, cache->locks, found.what, &found.parent, &found.node) != 0)
 		return;
 	stale_send(cache, &found, strrchr(path, '/') + 1);
 }

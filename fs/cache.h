@@ -18,7 +18,8 @@
 
 #include "kind.h"
 
-struct cache *cache_new(struct fs *fs);
+/* `locks` is the row of the nodes that the manager tells changes of. */
+struct cache *cache_new(struct fs *fs, const struct kind *locks);
 void cache_free(struct cache *cache);
 
 /* The session must be mounted; stop before it is destroyed. 0 or a negative errno. */

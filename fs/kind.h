@@ -51,6 +51,8 @@ struct kind {
 	bool passing;  /* made when it is looked at; mode 444 */
 	bool moment;   /* and as old as that */
 	bool constant; /* one text, for all readers and for ever */
+	bool stream;   /* a file without offsets, as a pipe */
+	bool unmade;   /* a directory that is there because it is named: an empty one may be a misspelled lock */
 	off_t most;    /* bytes that no text of it has; 0: PAGES_MOST */
 
 	/* How reasons end (refuse.h): what can be done to it or in it, and what a name may mean that is not there. */
@@ -60,6 +62,12 @@ struct kind {
 	/* Any node. `handle` is NULL if the request came by name. */
 	int (*stat)(struct call *call, struct node *node, struct stat *st, struct life *life);
 	int (*set)(struct call *call, struct node *node, struct handle *handle, const struct stat *want, int which);
+
+	/* What access(2) says, of which `err` is what owner and mode say. NULL: that, if all directories above let the caller pass. */
+	int (*access)(struct call *call, struct node *node, int err);
+
+	/* For the log: the lock that calls about the node, and about names in it, are about. NULL: the one that the path names. */
+	int (*lock)(struct call *call, const struct node *node, struct atlock_name *out);
 
 	/* Links: where one leads. And directories of links to locks: the lock that the link called `id` leads to, -ENOENT. */
 	int (*readlink)(struct call *call, struct node *node, char out[ATLOCK_PATH_MAX]);

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "attr_of.h"
 #include "cache.h"
@@ -178,6 +179,14 @@ static int lock_open(struct call *call, struct node *node, struct handle *handle
 	return err == 1 ? -ESTALE : err < 0 ? err : may < 0 ? may : 0;
 }
 
+/* The kernel may have found the name in its cache, so the directory is looked at as well. */
+static int lock_access(struct call *call, struct node *node, int err)
+{
+	if (err == 0)
+		err = permit_dir(call, node->parent, X_OK);
+	return flocked_failed(call) ? -EIO : err;
+}
+
 static int lock_node_stat(struct call *call, struct node *node, struct stat *st, struct life *life)
 {
 	struct atlock_name name;
@@ -241,6 +250,7 @@ const struct kind kind_lock = {
 	.ends = true,
 	.stat = lock_node_stat,
 	.set = lock_set,
+	.access = lock_access,
 	.open = lock_open,
 	.text = lock_text,
 	.write = lock_write,

@@ -284,6 +284,7 @@ const struct kind kind_queue = {
 	.missing =
 		"tickets are called <priority>@<who>; a lock below a directory of custom/ needs that directory first: mkdir it",
 	.mirror = true,
+	.lock = ticket_lock,
 	.stat = queue_stat,
 	.lookup = queue_lookup,
 	.list = queue_list,

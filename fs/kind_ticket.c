@@ -50,6 +50,11 @@ static int state_read(struct call *call, struct node *node, struct ticket_state 
 	return 0;
 }
 
+static int ticket_queue_lock(struct call *call, const struct node *node, struct atlock_name *out)
+{
+	return ticket_lock(call, node->parent, out);
+}
+
 static int ticket_stat(struct call *call, struct node *node, struct stat *st, struct life *life)
 {
 	struct ticket_state state = { 0 };
@@ -134,6 +139,7 @@ const struct kind kind_ticket = {
 	.type = S_IFREG,
 	.ends = true,
 	.hint = "a ticket is moved to another priority or removed, by whoever made it",
+	.lock = ticket_queue_lock,
 	.stat = ticket_stat,
 	.set = ticket_set,
 	.open = ticket_open,

@@ -85,6 +85,7 @@ const struct kind kind_virtual = {
 		"a free lock is not there until it is touched, and nothing is below a lock; a slash inside a name is spelled %2F",
 	.plus = true,
 	.permits = true,
+	.unmade = true,
 	.stat = virtual_stat,
 	.lookup = virtual_lookup,
 	.list = virtual_list,

@@ -276,6 +276,7 @@ const struct kind kind_wait_dir = {
 
 const struct kind kind_wait = {
 	.type = S_IFREG,
+	.stream = true,
 	.hint = wait_hint,
 	.stat = wait_stat,
 	.set = wait_set,

@@ -66,7 +66,7 @@ static int fs_init(struct fs *fs, int ready_fd)
 	fs->texts = texts_new();
 	fs->parks = parks_new();
 	fs->whys = whys_new();
-	fs->cache = cache_new(fs);
+	fs->cache = cache_new(fs, &kind_lock);
 	fs->endings = endings_new(loop_catch_up);
 	fs->doors = doors_new();
 	if (fs->inodes == NULL || fs->handles == NULL || fs->pages == NULL || fs->texts == NULL || fs->parks == NULL ||

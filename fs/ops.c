@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "cache.h"
-#include "flocked.h"
 #include "handle.h"
 #include "notify.h"
 #include "pages.h"
@@ -222,11 +221,10 @@ static void op_access(fuse_req_t req, fuse_ino_t id, int mask)
 	err = permit_attr(&call, node, &st);
 	if (err == 0)
 		err = permit_mode(&call, st.st_mode, st.st_uid, st.st_gid, mask);
-	/* The kernel may have found a lock's name in its cache, so its directory is looked at as well. */
-	if (err == 0)
-		err = node->kind == &kind_lock ? permit_dir(&call, node->parent, X_OK) : permit_reach(&call, node);
-	if (node->kind == &kind_lock && flocked_failed(&call))
-		err = -EIO;
+	if (node->kind->access != NULL)
+		err = node->kind->access(&call, node, err);
+	else if (err == 0)
+		err = permit_reach(&call, node);
 	/* Who asks whether he may was not refused anything. */
 	call.why.text[0] = '\0';
 	call_done(&call, err);

@@ -27,7 +27,7 @@ static bool is_slip(struct call *call, struct node *node, const struct fuse_file
 {
 	mode_t type;
 
-	if (node->kind != &kind_virtual || node->parent->parent == NULL ||
+	if (!node->kind->unmade || node->parent->parent == NULL ||
 	    (fi->flags & (O_DIRECTORY | O_NONBLOCK | O_NOFOLLOW)) != 0)
 		return false;
 	return listing_seek(listing, 0, list_node, call) == 0 && listing_at(listing, 2, &type) == NULL;

@@ -37,7 +37,7 @@ static void file_info_set(struct fuse_file_info *fi, const struct kind *kind, co
 {
 	fi->fh = (uint64_t)(uintptr_t)handle;
 	fi->direct_io = 1;
-	fi->nonseekable = kind == &kind_wait;
+	fi->nonseekable = kind->stream;
 	fi->noflush = !file_flushes(kind, handle);
 }
 

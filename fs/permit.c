@@ -180,7 +180,7 @@ int permit(struct call *call, struct node *node, int want)
 
 	if (call->ctx->uid == 0 || node->kind->permits)
 		return 0;
-	if (node->kind == &kind_custom && door_get(call, node->dir, &door) == 0 &&
+	if (node->dir != NODE_NO_DIR && door_get(call, node->dir, &door) == 0 &&
 	    permit_mode(call, door.mode, door.uid, door.gid, want) == 0)
 		return permit_reach(call, node);
 	err = permit_attr(call, node, &st);

@@ -6,7 +6,6 @@
 
 #include "flocked.h"
 #include "path.h"
-#include "ticket.h"
 
 #define SHOWN 160 /* bytes of a path: the rest of the reason must fit, too */
 
@@ -133,8 +132,8 @@ int refuse_lock(const struct call *call, struct atlock_name *out)
 
 	if (call->act == ACT_MKDIR || call->act == ACT_RMDIR || dir == NULL)
 		return 1;
-	if (call->node->kind == &kind_queue || call->node->kind == &kind_ticket)
-		return ticket_lock(&look, call->node->kind == &kind_queue ? call->node : dir, out) < 0;
+	if (call->node->kind->lock != NULL)
+		return call->node->kind->lock(&look, call->node, out) < 0;
 	kind = path_kind(&look, dir, name, &id);
 	return kind == ATLOCK_PATH_LOCK ? path_lock(&look, dir, name, out) < 0 : 1;
 }
