@@ -10,10 +10,10 @@
 #include "attr_of.h"
 #include "cache.h"
 #include "caller.h"
+#include "entry.h"
 #include "handle.h"
 #include "lock.h"
 #include "loop.h"
-#include "ops.h"
 #include "path.h"
 #include "permit.h"
 
@@ -108,7 +108,7 @@ static void take_answer(struct job *job, int taken)
 		job->found.kind = &kind_lock;
 		permit_limit_life(call, call->node, &job->found.life);
 	}
-	ops_created(call, job->handle, &job->found, err < 0 ? err : 0);
+	entry_created(call, job->handle, &job->found, err < 0 ? err : 0);
 	job_end(job);
 }
 

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "cache.h"
+#include "entry.h"
 #include "handle.h"
 #include "notify.h"
 #include "pages.h"
@@ -15,44 +16,6 @@
 #include "refuse.h"
 
 #define SET_NOW_WITHIN 2.0 /* seconds from now that still are now */
-
-int ops_entry(struct call *call, struct node *dir, const char *name, const struct found *found,
-	      struct fuse_entry_param *out)
-{
-	const struct kind *kind = found->kind;
-	struct inodes *inodes = call->fs->inodes;
-	bool file = S_ISREG(found->st.st_mode);
-	struct node *node;
-	bool keep;
-
-	if (file && found->life.entry <= 0)
-		node = node_own(inodes, dir, name, kind, found->dir, call->ctx->pid,
-				found->counted ? &found->life.stamp.changes : NULL);
-	else
-		node = node_intern(inodes, dir, name, kind, found->dir);
-	if (node == NULL)
-		return -ENOMEM;
-	keep = node->own || !found->life.stamped || cache_keep(call->fs->cache, node, found->life.stamp);
-	*out = (struct fuse_entry_param){
-		.ino = node_id(node),
-		.attr = found->st,
-		.attr_timeout = keep ? found->life.attr : 0,
-		.entry_timeout = keep && !node->own ? found->life.entry : 0,
-	};
-	out->attr.st_ino = node->ino;
-	if (file && found->sized) {
-		pages_told(node, found->st.st_size);
-	} else if (file) {
-		out->attr.st_size = kind->most > 0 ? kind->most : PAGES_MOST;
-		out->attr_timeout = 0;
-	}
-	return 0;
-}
-
-void ops_entry_drop(struct call *call, const struct fuse_entry_param *entry)
-{
-	node_forget(call->fs->inodes, node_of(call->fs, entry->ino), 1);
-}
 
 int ops_begin(struct call *call, fuse_req_t req, fuse_ino_t parent, const char *name, enum act act)
 {
@@ -68,11 +31,11 @@ static void reply_entry(struct call *call, const struct found *found, int err)
 	struct fuse_entry_param entry = { 0 };
 
 	if (err == 0)
-		err = ops_entry(call, call->node, call->name, found, &entry);
+		err = entry_make(call, call->node, call->name, found, &entry);
 	if (err < 0)
 		call_fail(call, err);
 	else if (fuse_reply_entry(call->req, &entry) == -ENOENT)
-		ops_entry_drop(call, &entry);
+		entry_drop(call, &entry);
 }
 
 static void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)

@@ -14,19 +14,6 @@ extern const struct fuse_lowlevel_ops ops;
  */
 int ops_begin(struct call *call, fuse_req_t req, fuse_ino_t parent, const char *name, enum act act);
 
-/* Makes the node of what was found below `dir` and the reply that tells the kernel of it. -ENOMEM. */
-int ops_entry(struct call *call, struct node *dir, const char *name, const struct found *found,
-	      struct fuse_entry_param *out);
-
-/* Takes back what ops_entry() counted, for a reply that did not go out. */
-void ops_entry_drop(struct call *call, const struct fuse_entry_param *entry);
-
-/*
- * Answers a CREATE: with what was found, and the handle, which is the kernel's then; or with an error, and drops the handle.
- * Later, by whoever made the row's `create` return CALL_PARKED, with a call and name of his own.
- */
-void ops_created(struct call *call, struct handle *handle, const struct found *found, int err);
-
 /* For loop_run(): a close that is among what was read is known of before anything that is read later is answered. */
 bool ops_seen(const struct fuse_buf *buf);
 

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "ending.h"
+#include "entry.h"
 #include "handle.h"
 #include "listing.h"
 #include "ops.h"
@@ -101,10 +102,10 @@ static size_t entry_plus(struct call *call, struct node *dir, char *buf, size_t 
 
 	if (dir->kind->plus && strcmp(name, ".") != 0 && strcmp(name, "..") != 0 &&
 	    dir->kind->lookup(call, dir, name, &found) == 0 && found.life.entry > 0)
-		ops_entry(call, dir, name, &found, &plus);
+		entry_make(call, dir, name, &found, &plus);
 	used = fuse_add_direntry_plus(call->req, buf, room, name, &plus, next);
 	if (used > room && plus.ino != 0)
-		ops_entry_drop(call, &plus);
+		entry_drop(call, &plus);
 	return used;
 }
 

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "caller.h"
+#include "entry.h"
 #include "flocked.h"
 #include "handle.h"
 #include "ops.h"
@@ -16,72 +17,6 @@
 #include "refuse.h"
 #include "texts.h"
 #include "why.h"
-
-/*
- * Whether close(2) waits for an answer. It is a request more for everybody who only takes a lock; whoever opens to write says
- * so (`>`, `>>`), and what `set -C; >` leaves unsaid is said when the file is released. Whoever opens a lock to read may have
- * it by flock(2), and then it must be known that the end of that is near; see ending.h.
- */
-static bool file_flushes(const struct kind *kind, const struct handle *handle)
-{
-	if (!handle_writes(handle))
-		return kind->flush != NULL && kind->flock != NULL;
-	return kind->flush != NULL && (handle->flags & (O_TRUNC | O_APPEND)) != 0;
-}
-
-/*
- * Every read(2) comes to us: texts change and some reads wait. What does not come is in pages.h. wait/ has no offsets, as a pipe
- * has none; sendfile(2) to a file then fails, and those who use it read.
- */
-static void file_info_set(struct fuse_file_info *fi, const struct kind *kind, const struct handle *handle)
-{
-	fi->fh = (uint64_t)(uintptr_t)handle;
-	fi->direct_io = 1;
-	fi->nonseekable = kind->stream;
-	fi->noflush = !file_flushes(kind, handle);
-}
-
-/* Takes an open file back whose opener is gone. */
-static void file_unopen(struct call *call, struct node *node, struct handle *handle,
-			const struct fuse_entry_param *entry)
-{
-	if (handle_reads(handle))
-		pages_close(call, node, handle);
-	handle_drop(handle);
-	if (entry != NULL)
-		ops_entry_drop(call, entry);
-}
-
-/* A new file that is open for reading has a node of its own. */
-void ops_created(struct call *call, struct handle *handle, const struct found *found, int err)
-{
-	struct fuse_entry_param entry = { 0 };
-	struct fuse_file_info fi = { 0 };
-	struct found own = *found;
-	struct node *node = NULL;
-
-	if (handle_reads(handle))
-		own.life.entry = 0;
-	if (err == 0)
-		err = ops_entry(call, call->node, call->name, &own, &entry);
-	if (err == 0) {
-		node = node_of(call->fs, entry.ino);
-		file_info_set(&fi, found->kind, handle);
-		if (handle_reads(handle))
-			err = pages_open(call, node, handle);
-		else
-			node_land(node, call->ctx->pid);
-	}
-	if (err != 0) {
-		if (node != NULL)
-			ops_entry_drop(call, &entry);
-		handle_drop(handle);
-		call_fail(call, err);
-		return;
-	}
-	if (fuse_reply_create(call->req, &entry, &fi) == -ENOENT)
-		file_unopen(call, node, handle, &entry);
-}
 
 void op_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, struct fuse_file_info *fi)
 {
@@ -101,7 +36,7 @@ void op_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode,
 	else if (err == 0)
 		err = kind->create(&call, call.node, name, mode, handle, &found);
 	if (err != CALL_PARKED)
-		ops_created(&call, handle, &found, err);
+		entry_created(&call, handle, &found, err);
 }
 
 /* What cannot be written is not opened for it: `> README` must not seem to work. */
@@ -137,9 +72,9 @@ void op_open(fuse_req_t req, fuse_ino_t id, struct fuse_file_info *fi)
 		call_fail(&call, err);
 		return;
 	}
-	file_info_set(fi, node->kind, handle);
+	entry_open(fi, node->kind, handle);
 	if (fuse_reply_open(req, fi) == -ENOENT)
-		file_unopen(&call, node, handle, NULL);
+		entry_unopen(&call, node, handle, NULL);
 }
 
 /* With the content's mutex held: makes the text anew, for the user who opened the file. */

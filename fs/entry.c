@@ -1,0 +1,111 @@
+#include "entry.h"
+
+#include <errno.h>
+#include <fcntl.h>
+
+#include "cache.h"
+#include "handle.h"
+#include "pages.h"
+
+int entry_make(struct call *call, struct node *dir, const char *name, const struct found *found,
+	      struct fuse_entry_param *out)
+{
+	const struct kind *kind = found->kind;
+	struct inodes *inodes = call->fs->inodes;
+	bool file = S_ISREG(found->st.st_mode);
+	struct node *node;
+	bool keep;
+
+	if (file && found->life.entry <= 0)
+		node = node_own(inodes, dir, name, kind, found->dir, call->ctx->pid,
+				found->counted ? &found->life.stamp.changes : NULL);
+	else
+		node = node_intern(inodes, dir, name, kind, found->dir);
+	if (node == NULL)
+		return -ENOMEM;
+	keep = node->own || !found->life.stamped || cache_keep(call->fs->cache, node, found->life.stamp);
+	*out = (struct fuse_entry_param){
+		.ino = node_id(node),
+		.attr = found->st,
+		.attr_timeout = keep ? found->life.attr : 0,
+		.entry_timeout = keep && !node->own ? found->life.entry : 0,
+	};
+	out->attr.st_ino = node->ino;
+	if (file && found->sized) {
+		pages_told(node, found->st.st_size);
+	} else if (file) {
+		out->attr.st_size = kind->most > 0 ? kind->most : PAGES_MOST;
+		out->attr_timeout = 0;
+	}
+	return 0;
+}
+
+void entry_drop(struct call *call, const struct fuse_entry_param *entry)
+{
+	node_forget(call->fs->inodes, node_of(call->fs, entry->ino), 1);
+}
+
+/*
+ * Whether close(2) waits for an answer. It is a request more for everybody who only takes a lock; whoever opens to write says
+ * so (`>`, `>>`), and what `set -C; >` leaves unsaid is said when the file is released. Whoever opens a lock to read may have
+ * it by flock(2), and then it must be known that the end of that is near; see ending.h.
+ */
+static bool file_flushes(const struct kind *kind, const struct handle *handle)
+{
+	if (!handle_writes(handle))
+		return kind->flush != NULL && kind->flock != NULL;
+	return kind->flush != NULL && (handle->flags & (O_TRUNC | O_APPEND)) != 0;
+}
+
+/*
+ * Every read(2) comes to us: texts change and some reads wait. What does not come is in pages.h. wait/ has no offsets, as a pipe
+ * has none; sendfile(2) to a file then fails, and those who use it read.
+ */
+void entry_open(struct fuse_file_info *fi, const struct kind *kind, const struct handle *handle)
+{
+	fi->fh = (uint64_t)(uintptr_t)handle;
+	fi->direct_io = 1;
+	fi->nonseekable = kind->stream;
+	fi->noflush = !file_flushes(kind, handle);
+}
+
+void entry_unopen(struct call *call, struct node *node, struct handle *handle,
+			const struct fuse_entry_param *entry)
+{
+	if (handle_reads(handle))
+		pages_close(call, node, handle);
+	handle_drop(handle);
+	if (entry != NULL)
+		entry_drop(call, entry);
+}
+
+/* A new file that is open for reading has a node of its own. */
+void entry_created(struct call *call, struct handle *handle, const struct found *found, int err)
+{
+	struct fuse_entry_param entry = { 0 };
+	struct fuse_file_info fi = { 0 };
+	struct found own = *found;
+	struct node *node = NULL;
+
+	if (handle_reads(handle))
+		own.life.entry = 0;
+	if (err == 0)
+		err = entry_make(call, call->node, call->name, &own, &entry);
+	if (err == 0) {
+		node = node_of(call->fs, entry.ino);
+		entry_open(&fi, found->kind, handle);
+		if (handle_reads(handle))
+			err = pages_open(call, node, handle);
+		else
+			node_land(node, call->ctx->pid);
+	}
+	if (err != 0) {
+		if (node != NULL)
+			entry_drop(call, &entry);
+		handle_drop(handle);
+		call_fail(call, err);
+		return;
+	}
+	if (fuse_reply_create(call->req, &entry, &fi) == -ENOENT)
+		entry_unopen(call, node, handle, &entry);
+}
