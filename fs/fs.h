@@ -34,6 +34,7 @@ struct node;
 struct pages;
 struct parks;
 struct texts;
+struct turns;
 struct whys;
 
 struct fs {
@@ -54,7 +55,9 @@ struct fs {
 	gid_t gid;
 	uint64_t nonce;         /* tells this mount's flock holders from those of an earlier one */
 	const char *mountpoint; /* NULL: not known */
-	int ready_fd;           /* told once when the kernel has said hello; -1 afterwards */
+	const struct turns *turns;
+	void (*ready)(struct fs *fs); /* called once, when the kernel has said hello */
+	int ready_fd;                 /* for that; -1 afterwards */
 };
 
 /* What a call would do to what it is about. */

@@ -9,6 +9,7 @@
 #include "attr_of.h"
 #include "caller.h"
 #include "handle.h"
+#include "rows.h"
 #include "shared.h"
 
 #define SET_OWNER (FUSE_SET_ATTR_UID | FUSE_SET_ATTR_GID)

@@ -7,11 +7,11 @@
 
 #include "attr.h"
 #include "caller.h"
-#include "kind.h"
 #include "link.h"
 #include "listing.h"
 #include "reach.h"
 #include "refuse.h"
+#include "rows.h"
 
 static const char *const groups[] = {
 	[ATLOCK_BY_OWNER] = "owner",

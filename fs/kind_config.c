@@ -10,8 +10,8 @@
 #include "attr.h"
 #include "caller.h"
 #include "handle.h"
-#include "kind.h"
 #include "listing.h"
+#include "rows.h"
 
 #define OPTION_TEXT 512
 

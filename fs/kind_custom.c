@@ -7,10 +7,10 @@
 #include "cache.h"
 #include "caller.h"
 #include "door.h"
-#include "kind.h"
 #include "listing.h"
 #include "lock.h"
 #include "permit.h"
+#include "rows.h"
 
 static int custom_fill(struct call *call, const struct node *parent, const struct atlock_dir *dir, struct found *out)
 {

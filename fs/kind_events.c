@@ -12,9 +12,9 @@
 #include "attr.h"
 #include "caller.h"
 #include "handle.h"
-#include "kind.h"
 #include "listing.h"
 #include "reach.h"
+#include "rows.h"
 
 #define LIVE "live"
 #define READ_MAX (1U << 20) /* bytes in one answer; the kernel asks for less */

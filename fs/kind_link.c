@@ -7,6 +7,7 @@
 #include "link.h"
 #include "listing.h"
 #include "reach.h"
+#include "rows.h"
 
 /* The path of a lock as seen from `dir`: as many "../" as lead to the root, then its path. */
 static int link_target(struct call *call, const struct node *dir, const struct atlock_name *name,

@@ -10,10 +10,10 @@
 #include "ending.h"
 #include "flocked.h"
 #include "handle.h"
-#include "kind.h"
 #include "lock.h"
 #include "path.h"
 #include "permit.h"
+#include "rows.h"
 
 int lock_name(struct call *call, const struct node *node, struct atlock_name *out)
 {

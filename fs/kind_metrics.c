@@ -8,8 +8,8 @@
 
 #include "attr.h"
 #include "handle.h"
-#include "kind.h"
 #include "listing.h"
+#include "rows.h"
 
 #define METRICS_FILE "atlockfs.prom"
 

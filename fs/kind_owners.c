@@ -8,6 +8,7 @@
 #include "listing.h"
 #include "owners.h"
 #include "path.h"
+#include "rows.h"
 
 int owners_path(struct call *call, const struct node *dir, const char *name, struct atlock_owners_path *out)
 {

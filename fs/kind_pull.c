@@ -11,6 +11,7 @@
 #include "listing.h"
 #include "path.h"
 #include "pull.h"
+#include "rows.h"
 
 int pull_dir_stat(struct call *call, struct node *node, struct stat *st, struct life *life)
 {

@@ -11,6 +11,7 @@
 #include "caller.h"
 #include "handle.h"
 #include "pull.h"
+#include "rows.h"
 
 static const char *const files[] = {
 	[ATLOCK_PULL_HEAD] = "head",

@@ -10,6 +10,7 @@
 #include "listing.h"
 #include "path.h"
 #include "pull.h"
+#include "rows.h"
 
 int pull_project_path(const struct node *dir, const char *name, char out[ATLOCK_PATH_MAX])
 {

@@ -10,6 +10,7 @@
 #include "mirror.h"
 #include "path.h"
 #include "permit.h"
+#include "rows.h"
 #include "ticket.h"
 
 static int queue_dir_stat(struct call *call, struct node *node, struct stat *st, struct life *life)

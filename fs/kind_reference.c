@@ -10,6 +10,7 @@
 #include "caller.h"
 #include "handle.h"
 #include "owners.h"
+#include "rows.h"
 
 int reference_found(struct call *call, const struct atlock_owners_path *path, struct found *out)
 {

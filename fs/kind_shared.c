@@ -11,6 +11,7 @@
 #include "handle.h"
 #include "listing.h"
 #include "lock.h"
+#include "rows.h"
 #include "shared.h"
 
 static const char apps[] = "apps";

@@ -5,7 +5,7 @@
 
 #include "attr.h"
 #include "handle.h"
-#include "kind.h"
+#include "rows.h"
 #include "why.h"
 
 typedef int text_fn(struct call *call, struct node *node, struct handle *handle, char **text, size_t *len);

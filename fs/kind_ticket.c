@@ -9,6 +9,7 @@
 #include "attr_of.h"
 #include "caller.h"
 #include "handle.h"
+#include "rows.h"
 #include "ticket.h"
 
 /* What became of the ticket a node names. */

@@ -5,10 +5,10 @@
 #include <errno.h>
 
 #include "attr.h"
-#include "kind.h"
 #include "listing.h"
 #include "lock.h"
 #include "path.h"
+#include "rows.h"
 
 static int virtual_stat(struct call *call, struct node *node, struct stat *st, struct life *life)
 {

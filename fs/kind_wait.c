@@ -19,6 +19,7 @@
 #include "park.h"
 #include "path.h"
 #include "permit.h"
+#include "rows.h"
 
 #define WAIT_SIZE (1024U * 1024) /* more than any lock's text, and than the kernel reads ahead */
 

@@ -13,9 +13,10 @@
 #include "entry.h"
 #include "handle.h"
 #include "lock.h"
-#include "loop.h"
 #include "path.h"
 #include "permit.h"
+#include "rows.h"
+#include "turn.h"
 
 struct job {
 	struct errand errand; /* first: it leads back to the job */
@@ -64,14 +65,14 @@ static void job_begin(struct job *job)
 	/* What the kernel keeps under another name it must be told of. */
 	if (job->name.who[0] == '\0')
 		job->req.own = &job->own;
-	job->kept = loop_keep(&job->turn);
+	job->kept = job->call.fs->turns->keep(&job->turn);
 }
 
 /* Once it is answered. */
 static void job_end(struct job *job)
 {
 	if (job->kept)
-		loop_answered(&job->turn);
+		job->call.fs->turns->answered(&job->turn);
 	free(job);
 }
 
@@ -144,7 +145,7 @@ static void take_end(void *arg, int taken)
 	job->refused = taken;
 	job->errand.run = take_again;
 	if (job->kept)
-		loop_send(&job->turn, &job->errand);
+		job->call.fs->turns->send(&job->turn, &job->errand);
 	else
 		take_again(&job->errand);
 }

@@ -297,7 +297,7 @@ void loop_catch_up(void)
 	pthread_mutex_unlock(&loop->mutex);
 }
 
-bool loop_keep(struct turn *out)
+static bool loop_keep(struct turn *out)
 {
 	struct loop *loop = self == NULL ? NULL : self->loop;
 	bool kept = false;
@@ -316,7 +316,7 @@ bool loop_keep(struct turn *out)
 }
 
 /* One of the loop's own threads comes by soon, and does what may be done now. */
-void loop_answered(const struct turn *turn)
+static void loop_answered(const struct turn *turn)
 {
 	struct loop *loop = turn->loop;
 
@@ -330,7 +330,7 @@ void loop_answered(const struct turn *turn)
 	pthread_mutex_unlock(&loop->mutex);
 }
 
-void loop_send(const struct turn *turn, struct errand *errand)
+static void loop_send(const struct turn *turn, struct errand *errand)
 {
 	struct loop *loop = turn->loop;
 
@@ -344,6 +344,8 @@ void loop_send(const struct turn *turn, struct errand *errand)
 	if (!sent)
 		errand->run(errand);
 }
+
+const struct turns loop_turns = { loop_keep, loop_answered, loop_send };
 
 /* Those that read are cancelled, those that sleep are woken, those that answer finish. */
 static void loop_join(struct loop *loop)

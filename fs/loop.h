@@ -10,34 +10,10 @@
 #ifndef LOOP_H
 #define LOOP_H
 
-#include <sys/queue.h>
+#include "turn.h"
 
-#include "fs.h"
-
-struct loop;
-struct share;
-
-/* A request under way that is not answered by the thread that has read it. */
-struct turn {
-	struct loop *loop;
-	struct share *share;
-};
-
-/*
- * The request that the calling thread processes will be answered later, by whoever then calls loop_answered(), from any thread.
- * False if too many are like that: then it must be answered before its thread returns.
- */
-bool loop_keep(struct turn *out);
-void loop_answered(const struct turn *turn);
-
-/* Something to be done by another thread than the calling one, which may not wait. It stays where it is until it is done. */
-struct errand {
-	void (*run)(struct errand *errand);
-	STAILQ_ENTRY(errand) link;
-};
-
-/* For a request that is kept. Once the loop is over, or without a thread to be had, the calling one does it nevertheless. */
-void loop_send(const struct turn *turn, struct errand *errand);
+/* For struct fs. */
+extern const struct turns loop_turns;
 
 /*
  * Called with each request as soon as it is read, in any order and with a mutex held: it may not wait. Returns whether the request

@@ -19,7 +19,6 @@
 #include "ending.h"
 #include "handle.h"
 #include "inode.h"
-#include "kind.h"
 #include "loop.h"
 #include "mountpoint.h"
 #include "notify.h"
@@ -28,6 +27,7 @@
 #include "pages.h"
 #include "park.h"
 #include "rights.h"
+#include "rows.h"
 #include "stop.h"
 #include "texts.h"
 #include "unmount.h"
@@ -53,9 +53,27 @@ static int store_make(const char *store)
 	return 0;
 }
 
+/* The process that started the daemon waits for this: from now on a call on the mount point is answered. */
+static void fs_ready(struct fs *fs)
+{
+	notify_send("READY=1");
+	if (fs->ready_fd < 0)
+		return;
+	if (write(fs->ready_fd, "", 1) != 1)
+		fuse_log(FUSE_LOG_ERR, "atlockfs: cannot tell that the mount is ready\n");
+	close(fs->ready_fd);
+	fs->ready_fd = -1;
+}
+
 static int fs_init(struct fs *fs, int ready_fd)
 {
-	*fs = (struct fs){ .uid = getuid(), .gid = getgid(), .ready_fd = ready_fd };
+	*fs = (struct fs){
+		.uid = getuid(),
+		.gid = getgid(),
+		.turns = &loop_turns,
+		.ready = fs_ready,
+		.ready_fd = ready_fd,
+	};
 	clock_gettime(CLOCK_REALTIME, &fs->started);
 	attr_touch(fs);
 	if (getrandom(&fs->nonce, sizeof(fs->nonce), 0) != sizeof(fs->nonce))

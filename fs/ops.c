@@ -10,7 +10,6 @@
 #include "cache.h"
 #include "entry.h"
 #include "handle.h"
-#include "notify.h"
 #include "pages.h"
 #include "permit.h"
 #include "refuse.h"
@@ -313,7 +312,6 @@ static void op_statfs(fuse_req_t req, fuse_ino_t id)
 			       });
 }
 
-/* Whoever started us waits for this: from now on a call on the mount point reaches us. */
 static void op_init(void *userdata, struct fuse_conn_info *conn)
 {
 	struct fs *fs = userdata;
@@ -326,13 +324,7 @@ static void op_init(void *userdata, struct fuse_conn_info *conn)
 	conn->want &= ~(unsigned int)FUSE_CAP_ASYNC_DIO;
 	/* The kernel would hold back RELEASEs beyond a dozen, of all users together. */
 	conn->max_background = UINT16_MAX;
-	notify_send("READY=1");
-	if (fs->ready_fd < 0)
-		return;
-	if (write(fs->ready_fd, "", 1) != 1)
-		fuse_log(FUSE_LOG_ERR, "atlockfs: cannot tell that the mount is ready\n");
-	close(fs->ready_fd);
-	fs->ready_fd = -1;
+	fs->ready(fs);
 }
 
 const struct fuse_lowlevel_ops ops = {

@@ -115,7 +115,7 @@ static size_t entry_plus(struct call *call, struct node *dir, char *buf, size_t 
  */
 static int may_list(struct call *call, struct node *node)
 {
-	int err = node->kind == &kind_custom || node->kind->mirror ? permit(call, node, R_OK) : 0;
+	int err = node->dir != NODE_NO_DIR || node->kind->mirror ? permit(call, node, R_OK) : 0;
 
 	if (err == 0)
 		err = permit_see(call, node);

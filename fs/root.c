@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "attr.h"
-#include "kind.h"
 #include "listing.h"
+#include "rows.h"
 
 /* The root of the tree, in the order in which it is listed. */
 static const struct {
