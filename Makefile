@@ -62,7 +62,7 @@ MODE := $(if $(SAN),$(SAN_$(SAN)),$(HARDEN))
 # The rooms of each folder, lowest first; "." is the folder itself. tests/rooms checks the symbols against the same lists.
 ROOMS_store := txn foreign engine lmdb .
 ROOMS_core := base record people names state events text locks trees manager check import
-ROOMS_fs := .
+ROOMS_fs := request tree wire daemon
 ROOMS_tools := cli client hold look top store audit atlantis bench .
 # Rooms that do not see each other.
 APART_tools := hold look top store audit atlantis bench
@@ -212,7 +212,7 @@ $(OUT)/atlock: $(call objects,$(TOOLS)) $(LIBS)
 	$(call say,LD,$@)
 	$(Q)$(call link,$@,$^,ncursesw)
 
-$(OUT)/unit/test_fair: $(OUT)/obj/fs/fair.o
+$(OUT)/unit/test_fair: $(OUT)/obj/fs/request/fair.o
 
 $(OUT)/unit/%: $(OUT)/obj/tests/unit/%.o $(OUT)/libtest.a $(OUT)/libtools.a $(LIBS)
 	$(call say,LD,$@)

@@ -1,0 +1,274 @@
+/*
+ * Start and end of a mount.
+ *
+ * The store may not be opened before the last fork, so the daemon forks first, opens and mounts in the child, and the parent
+ * reports what became of it: success means that the kernel has spoken to the daemon.
+ */
+#include <errno.h>
+#include <malloc.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "attr.h"
+#include "cache.h"
+#include "complain.h"
+#include "daemon.h"
+#include "dir_access_cache.h"
+#include "ending.h"
+#include "handle.h"
+#include "inode.h"
+#include "loop.h"
+#include "mount_options.h"
+#include "mountpoint.h"
+#include "notify.h"
+#include "ops.h"
+#include "pages.h"
+#include "parked.h"
+#include "rights.h"
+#include "rows.h"
+#include "stop.h"
+#include "texts.h"
+#include "unmount.h"
+#include "why_lines.h"
+
+/* The directory of a local store, with those above it. */
+static int store_make(const char *store)
+{
+	char path[ATLOCK_PATH_MAX];
+	char *slash;
+
+	if (store[0] != '/')
+		return 0;
+	snprintf(path, sizeof(path), "%s", store);
+	for (slash = path + 1; (slash = strchr(slash, '/')) != NULL; slash++) {
+		*slash = '\0';
+		if (mkdir(path, 0755) != 0 && errno != EEXIST)
+			return complain(path, strerror(errno));
+		*slash = '/';
+	}
+	if (mkdir(path, 0700) != 0 && errno != EEXIST)
+		return complain(path, strerror(errno));
+	return 0;
+}
+
+/* The process that started the daemon waits for this: from now on a call on the mount point is answered. */
+static void fs_ready(struct fs *fs)
+{
+	notify_send("READY=1");
+	if (fs->ready_fd < 0)
+		return;
+	if (write(fs->ready_fd, "", 1) != 1)
+		fuse_log(FUSE_LOG_ERR, "atlockfs: cannot tell that the mount is ready\n");
+	close(fs->ready_fd);
+	fs->ready_fd = -1;
+}
+
+static int fs_init(struct fs *fs, int ready_fd)
+{
+	*fs = (struct fs){
+		.uid = getuid(),
+		.gid = getgid(),
+		.turns = &loop_turns,
+		.ready = fs_ready,
+		.ready_fd = ready_fd,
+	};
+	clock_gettime(CLOCK_REALTIME, &fs->started);
+	attr_touch(fs);
+	if (getrandom(&fs->nonce, sizeof(fs->nonce), 0) != sizeof(fs->nonce))
+		return complain("random numbers", strerror(errno));
+	fs->inodes = inodes_new(&kind_root);
+	fs->handles = handles_new();
+	fs->pages = pages_new();
+	fs->texts = texts_new();
+	fs->parks = parks_new();
+	fs->whys = whys_new();
+	fs->cache = cache_new(fs, &kind_lock);
+	fs->endings = endings_new(loop_catch_up);
+	fs->doors = doors_new();
+	if (fs->inodes == NULL || fs->handles == NULL || fs->pages == NULL || fs->texts == NULL || fs->parks == NULL ||
+	    fs->whys == NULL || fs->cache == NULL || fs->endings == NULL || fs->doors == NULL)
+		return complain("start", strerror(ENOMEM));
+	return 0;
+}
+
+static void fs_clear(struct fs *fs)
+{
+	cache_free(fs->cache);
+	handles_free(fs->handles);
+	texts_free(fs->texts);
+	inodes_free(fs->inodes);
+	pages_free(fs->pages);
+	parks_free(fs->parks);
+	whys_free(fs->whys);
+	endings_free(fs->endings);
+	doors_free(fs->doors);
+}
+
+/*
+ * Everything between mounting and unmounting. Waiters are answered while there is still a connection to answer on.
+ * -ECONNABORTED if it was cut.
+ */
+static int session_run(struct fs *fs, const struct options *options, const struct mountpoint *mp)
+{
+	struct notify_watchdog *watchdog;
+	struct unmount_watch *watch;
+	struct stop *stop;
+	bool stopped;
+	int err = cache_start(fs->cache);
+
+	if (err < 0)
+		return complain("start", strerror(-err));
+	stop = stop_start(fs);
+	if (stop == NULL)
+		return complain("start", strerror(EAGAIN));
+	watch = unmount_watch_start(fs, mp->path);
+	if (geteuid() != 0 && options->run_as[0] == '\0')
+		mountpoint_protect(mp);
+	if (!options->foreground)
+		daemon_detach(options->core.log == ATLOCK_LOG_STDERR);
+	watchdog = notify_watchdog_start(fs);
+	atlock_log(ATLOCK_LOG_INFO, "%s: mounted, version %s, store %s", mp->path, ATLOCK_VERSION, options->store);
+	err = loop_run(fs->session, options->max_threads, ops_seen);
+	atlock_log(ATLOCK_LOG_INFO, "%s: unmounting", mp->path);
+	notify_send("STOPPING=1");
+	notify_watchdog_stop(watchdog);
+	stopped = stop_end(stop);
+	/* The kernel also says "aborted" of a request that it was handing out when it was unmounted. */
+	if (err == 0 || err == -ECONNABORTED)
+		err = !stopped && unmount_remains(mp->path) ? -ECONNABORTED : 0;
+	cache_stop(fs->cache);
+	unmount_watch_stop(watch);
+	parks_close(fs);
+	atlock_close(fs->al);
+	fs->al = NULL;
+	return err;
+}
+
+static int store_open(struct fs *fs, const struct options *options)
+{
+	struct atlock_setup setup = { .options = &options->core, .on_change = cache_change, .change_arg = fs };
+	struct atlock_why why = { .text = "" };
+	int err = atlock_open(&fs->al, options->store, &setup, &why);
+
+	return err < 0 ? complain(options->store, why.text[0] == '\0' ? strerror(-err) : why.text) : 0;
+}
+
+static int session_mount(struct fs *fs, struct options *options, const struct mountpoint *mp)
+{
+	fs->session = fuse_session_new(&options->fuse, &ops, sizeof(ops), fs);
+	if (fs->session == NULL)
+		return complain("options", "not all of them are known; try 'atlockfs --help'");
+	if (geteuid() == 0)
+		mountpoint_protect(mp);
+	if (fuse_session_mount(fs->session, mp->path) == 0)
+		return 0;
+	mountpoint_restore(mp);
+	return -1;
+}
+
+/* One process is everything. */
+static int serve_alone(struct fs *fs, struct options *options, const struct mountpoint *mp)
+{
+	int err = store_open(fs, options);
+
+	if (err == 0)
+		err = session_mount(fs, options, mp);
+	if (err < 0)
+		return err;
+	err = session_run(fs, options, mp);
+	fuse_session_unmount(fs->session); /* leaves a mount whose connection was cut */
+	if (err != -ECONNABORTED)
+		mountpoint_restore(mp);
+	return err;
+}
+
+/* Root mounts, and another user opens the store and serves. */
+static int serve_split(struct fs *fs, struct options *options, const struct mountpoint *mp)
+{
+	int status;
+	int err = rights_give_store(options);
+
+	if (err == 0)
+		err = session_mount(fs, options, mp);
+	if (err < 0)
+		return err;
+	status = rights_split(options, fs, mp);
+	if (status >= 0)
+		return status == UNMOUNT_CUT ? -ECONNABORTED : -status;
+	err = store_open(fs, options);
+	return err < 0 ? err : session_run(fs, options, mp);
+}
+
+/* Threads take turns, and what one allocates another frees: an arena for each would keep a share of everything. */
+static void memory_share(void)
+{
+	mallopt(M_ARENA_MAX, 2);
+}
+
+/* Runs the mount to its end; the exit status is not 0 if it did not come to one that was asked for. */
+static int serve(struct options *options, const struct mountpoint *mp, int ready_fd)
+{
+	struct fs fs;
+	int err = fs_init(&fs, ready_fd);
+
+	fs.mountpoint = mp->path;
+	stop_block_signals();
+	daemon_raise_files();
+	memory_share();
+	if (err == 0)
+		err = store_make(options->store);
+	if (err == 0)
+		err = options->run_as[0] != '\0' ? serve_split(&fs, options, mp) : serve_alone(&fs, options, mp);
+	if (fs.session != NULL)
+		fuse_session_destroy(fs.session);
+	atlock_close(fs.al);
+	fs_clear(&fs);
+	if (err == -ECONNABORTED)
+		return UNMOUNT_CUT;
+	return err < 0 ? 1 : 0;
+}
+
+static void log_start(const struct options *options)
+{
+	enum atlock_log_target target = (enum atlock_log_target)options->core.log;
+
+	if (target == ATLOCK_LOG_AUTO)
+		target = options->foreground ? ATLOCK_LOG_STDERR : ATLOCK_LOG_SYSLOG;
+	atlock_log_open(target, (enum atlock_log_level)options->core.log_level);
+}
+
+int main(int argc, char **argv)
+{
+	struct options options;
+	struct mountpoint mp;
+	int ready_fd = -1;
+	int status = 0;
+	int parsed;
+	int err = atlock_standard_open();
+
+	/* Until the options say otherwise. */
+	atlock_log_open(ATLOCK_LOG_STDERR, ATLOCK_LOG_INFO);
+	if (err < 0)
+		return -complain("start", strerror(-err));
+	parsed = options_parse(&options, argc, argv);
+	err = parsed > 0 ? atlock_standard_flush() : 0;
+	if (err < 0)
+		complain("standard output", strerror(-err));
+	if (parsed < 0 || err < 0)
+		status = 1;
+	else if (parsed == 0)
+		log_start(&options);
+
+	if (parsed == 0 && mountpoint_open(&mp, options.mountpoint) < 0)
+		status = 1;
+	else if (parsed == 0) {
+		status = options.foreground ? -1 : daemon_fork(&ready_fd);
+		if (status == -1)
+			status = serve(&options, &mp, ready_fd);
+		mountpoint_close(&mp);
+	}
+	options_clear(&options);
+	return status;
+}

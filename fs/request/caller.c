@@ -1,0 +1,112 @@
+#include "caller.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "handle.h"
+#include "why_lines.h"
+
+int caller_identify(struct call *call, const char *who, struct atlock_caller *out)
+{
+	int err = atlock_identify(call->al, call->ctx->pid, call->ctx->uid, call->ctx->gid, who, out, &call->why);
+
+	/* While its request waits for us, the process is what it was when it made it. */
+	if (err == 0)
+		atlock_caller_look(call->al, out);
+	return err;
+}
+
+/* Any who that can be written after '@' will do. */
+int caller_user(struct call *call, struct atlock_caller *out)
+{
+	return caller_identify(call, "x", out);
+}
+
+bool caller_overrides(struct call *call, const struct atlock_name *name)
+{
+	struct atlock_why why = call->why;
+	struct atlock_caller caller;
+	bool may = caller_user(call, &caller) == 0 && (caller.admin || atlock_lends(call->al, &caller, "force", name) ||
+						       atlock_lends(call->al, &caller, "transfer", name));
+
+	call->why = why;
+	return may;
+}
+
+int caller_naming(struct call *call, const struct atlock_name *name, struct atlock_caller *out)
+{
+	int err = caller_identify(call, name->who, out);
+
+	if (name->who[0] == '\0' || (err != -EINVAL && err != -EPERM) || !caller_overrides(call, name))
+		return err;
+	return caller_user(call, out);
+}
+
+int caller_opener(struct call *call, const struct handle *handle, struct atlock_caller *out)
+{
+	const struct atlock_caller *opener = handle_caller(handle);
+
+	if (opener == NULL)
+		return caller_user(call, out);
+	*out = *opener;
+	return 0;
+}
+
+void caller_act_as_opener(struct call *call, const struct handle *handle, struct fuse_ctx *as)
+{
+	if (handle->uid == call->ctx->uid && handle->gid == call->ctx->gid)
+		return;
+	*as = *call->ctx;
+	as->uid = handle->uid;
+	as->gid = handle->gid;
+	call->ctx = as;
+}
+
+int caller_opened(struct call *call, const struct handle *handle)
+{
+	const struct fuse_ctx *user = fuse_req_ctx(call->req);
+	struct fuse_ctx opener = *user;
+	int err;
+
+	if (handle->uid == user->uid && handle->gid == user->gid)
+		return 0;
+	call->ctx = user;
+	err = call_refuse(call, -EACCES, ATLOCK_PERMISSION_DENIED,
+			  "uid %u, gid %u opened this file and uid %u, gid %u uses it: nobody takes a lock for another "
+			  "user; open it as the user who shall have the lock",
+			  handle->uid, handle->gid, user->uid, user->gid);
+	opener.uid = handle->uid;
+	opener.gid = handle->gid;
+	why_record(call->fs, &opener, &call->why);
+	return err;
+}
+
+int caller_view(struct call *call, const struct atlock_view *view, struct atlock_view *shown, char **own)
+{
+	struct atlock_caller caller;
+	int err;
+
+	*shown = *view;
+	*own = NULL;
+	if (!atlock_hides(call->al))
+		return 0;
+	err = caller_user(call, &caller);
+	if (err == 0)
+		err = atlock_view_hide(call->al, &caller, view, own, &shown->meta_len);
+	if (err == 0)
+		shown->meta = *own;
+	return err == 1 ? 0 : err;
+}
+
+char *caller_text(struct call *call, const struct atlock_view *view, size_t *len)
+{
+	struct atlock_view shown;
+	char *own;
+	char *text;
+
+	if (caller_view(call, view, &shown, &own) < 0)
+		return NULL;
+	text = atlock_view_text(call->al, &shown, len);
+	free(own);
+	return text;
+}

@@ -1,0 +1,353 @@
+/*
+ * Three threads may meet at one parked request: the worker that parks it, the one that brings the interrupt, and whichever
+ * the manager tells its end on, in any order. Each counts as a user while it has the park, and the manager until it has told.
+ * The interrupt knows only the request, which libfuse keeps for as long as the interrupt runs: no other can have its address
+ * meanwhile. Whoever marks a park as answered, under the mutex, answers it. The mutex is never held across a call of the
+ * manager or libfuse.
+ */
+#include "parked.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "handle.h"
+#include "open_files.h"
+
+#define PARK_BUCKETS 1024
+#define PARK_ANSWERED 256
+
+/* There may be many thousands: keep it small. */
+struct park {
+	SLIST_ENTRY(park) link;
+	fuse_req_t req; /* gone once it is answered */
+	struct node *node;
+	struct handle *handle;
+	park_answer_fn *answer;
+	uint64_t wait; /* parks' mutex, as all below; the manager's number, 0 until it is known */
+	uint32_t size;
+	uint8_t users;
+	bool listed;
+	bool answered;
+	bool interrupted; /* before `wait` was known */
+};
+
+SLIST_HEAD(park_bucket, park);
+
+struct parks {
+	pthread_mutex_t mutex;
+	struct park_bucket buckets[PARK_BUCKETS]; /* mutex, as all below; by request */
+	bool closed;
+	uint64_t taken[PARK_ANSWERED]; /* tokens given out lately; see park_was_taken() */
+	size_t taken_next;
+};
+
+struct parks *parks_new(void)
+{
+	struct parks *parks = calloc(1, sizeof(*parks));
+
+	if (parks != NULL)
+		pthread_mutex_init(&parks->mutex, NULL);
+	return parks;
+}
+
+void parks_free(struct parks *parks)
+{
+	if (parks == NULL)
+		return;
+	pthread_mutex_destroy(&parks->mutex);
+	free(parks);
+}
+
+static struct park_bucket *parks_bucket(struct parks *parks, fuse_req_t req)
+{
+	return &parks->buckets[((uintptr_t)req >> 4) % PARK_BUCKETS];
+}
+
+/* With two users: the manager, and whoever makes it. */
+static struct park *park_new(struct call *call, struct node *node, struct handle *handle, size_t size,
+			     park_answer_fn *answer)
+{
+	struct park *park = calloc(1, sizeof(*park));
+
+	if (park == NULL)
+		return NULL;
+	park->req = call->req;
+	park->node = node_hold(call->fs->inodes, node);
+	park->handle = handle_hold(handle);
+	park->answer = answer;
+	park->size = (uint32_t)size;
+	park->users = 2;
+	return park;
+}
+
+/* So many users less. */
+static void park_drop(struct park *park, uint8_t count)
+{
+	struct fs *fs = park->handle->fs;
+	bool last;
+
+	pthread_mutex_lock(&fs->parks->mutex);
+	park->users = (uint8_t)(park->users - count);
+	last = park->users == 0;
+	pthread_mutex_unlock(&fs->parks->mutex);
+	if (!last)
+		return;
+	node_forget(fs->inodes, park->node, 1);
+	handle_drop(park->handle);
+	free(park);
+}
+
+static int park_insert(struct parks *parks, struct park *park)
+{
+	bool closed;
+
+	pthread_mutex_lock(&parks->mutex);
+	closed = parks->closed;
+	park->listed = !closed;
+	if (!closed)
+		SLIST_INSERT_HEAD(parks_bucket(parks, park->req), park, link);
+	pthread_mutex_unlock(&parks->mutex);
+	return closed ? -ECANCELED : 0;
+}
+
+/* Takes the right to answer: the request, or NULL if it is answered. With the mutex held, as the next. */
+static fuse_req_t park_claim(struct park *park)
+{
+	fuse_req_t req = park->answered ? NULL : park->req;
+
+	park->answered = true;
+	return req;
+}
+
+static void park_unlist(struct parks *parks, struct park *park)
+{
+	if (park->listed)
+		SLIST_REMOVE(parks_bucket(parks, park->req), park, park, link);
+	park->listed = false;
+}
+
+/* Remembers a grant that somebody took. */
+static void park_taken(struct parks *parks, uint64_t token)
+{
+	pthread_mutex_lock(&parks->mutex);
+	parks->taken[parks->taken_next++ % PARK_ANSWERED] = token;
+	pthread_mutex_unlock(&parks->mutex);
+}
+
+/*
+ * Two calls of one holder may have waited for a lock and both are told of the same grant: what one of them has taken, the
+ * other does not give back.
+ */
+static bool park_was_taken(struct parks *parks, uint64_t token)
+{
+	bool taken = false;
+
+	pthread_mutex_lock(&parks->mutex);
+	for (size_t i = 0; i < PARK_ANSWERED; i++)
+		taken = taken || parks->taken[i] == token;
+	pthread_mutex_unlock(&parks->mutex);
+	return taken;
+}
+
+/* Answers with a grant, if somebody is still there for it; `req` may be NULL. False: nobody took it. */
+static bool park_grant(struct call *call, const struct park *park, fuse_req_t req, const struct atlock_grant *grant)
+{
+	struct parks *parks = call->fs->parks;
+
+	if (req == NULL)
+		return park_was_taken(parks, grant->token);
+	if (fuse_req_interrupted(req)) {
+		call_fail(call, -EINTR);
+		return park_was_taken(parks, grant->token);
+	}
+	if (park->answer(call, park->node, park->handle, park->size, grant) != 0)
+		return park_was_taken(parks, grant->token);
+	park_taken(parks, grant->token);
+	return true;
+}
+
+/* The manager's word. */
+static bool park_done(void *arg, int err, const struct atlock_grant *grant, const struct atlock_why *why)
+{
+	struct park *park = arg;
+	struct fs *fs = park->handle->fs;
+	struct call call = { .fs = fs, .al = fs->al };
+	bool taken = false;
+	fuse_req_t req;
+
+	pthread_mutex_lock(&fs->parks->mutex);
+	park_unlist(fs->parks, park);
+	req = park_claim(park);
+	pthread_mutex_unlock(&fs->parks->mutex);
+	if (req != NULL)
+		call_begin(&call, req, park->node, NULL, ACT_LOOK);
+	if (err == 0) {
+		taken = park_grant(&call, park, req, grant);
+	} else if (req != NULL) {
+		if (why != NULL)
+			call.why = *why;
+		call_fail(&call, err);
+	}
+	park_drop(park, 1);
+	return taken;
+}
+
+/*
+ * Leaves the queue and answers. If the manager cannot take the wait back (its store failed), the caller is let go all the
+ * same; the manager tells when it has, or the lock comes first and is given back. Returns how many users the park
+ * has lost: 1, the manager, or 0.
+ */
+static uint8_t park_cancel(struct park *park, uint64_t wait, int err)
+{
+	struct fs *fs = park->handle->fs;
+	int left = atlock_wait_cancel(fs->al, wait);
+	fuse_req_t req;
+
+	if (left > 0)
+		return 0;
+	pthread_mutex_lock(&fs->parks->mutex);
+	req = park_claim(park);
+	if (left == 0)
+		park_unlist(fs->parks, park);
+	pthread_mutex_unlock(&fs->parks->mutex);
+	if (req != NULL)
+		fuse_reply_err(req, err);
+	return left == 0;
+}
+
+static void park_interrupt(fuse_req_t req, void *data)
+{
+	struct parks *parks = ((struct fs *)fuse_req_userdata(req))->parks;
+	uint64_t wait = 0;
+	struct park *park;
+	uint8_t lost;
+
+	(void)data;
+	pthread_mutex_lock(&parks->mutex);
+	SLIST_FOREACH(park, parks_bucket(parks, req), link)
+		if (park->req == req && !park->answered)
+			break;
+	if (park != NULL) {
+		park->users++;
+		park->interrupted = true;
+		wait = park->wait;
+	}
+	pthread_mutex_unlock(&parks->mutex);
+	if (park == NULL)
+		return;
+	lost = wait != 0 ? park_cancel(park, wait, EINTR) : 0;
+	park_drop(park, (uint8_t)(1 + lost));
+}
+
+/* The wait has begun and may have ended. Returns as park_cancel(). */
+static uint8_t park_begun(struct parks *parks, struct park *park, uint64_t wait)
+{
+	int err;
+
+	pthread_mutex_lock(&parks->mutex);
+	park->wait = wait;
+	err = park->answered ? 0 : parks->closed ? ECANCELED : park->interrupted ? EINTR : 0;
+	pthread_mutex_unlock(&parks->mutex);
+	return err != 0 ? park_cancel(park, wait, err) : 0;
+}
+
+/* Tells the manager what else waits with this call. Its request may be answered at any moment, and its process go on. */
+static void park_behind(struct park *park, uint64_t wait, const struct fuse_ctx *caller)
+{
+	struct fs *fs = park->handle->fs;
+	struct atlock_caller *files;
+	size_t count = behind_files(fs, caller->pid, &files);
+	bool waits;
+
+	pthread_mutex_lock(&fs->parks->mutex);
+	waits = !park->answered && !park->interrupted;
+	pthread_mutex_unlock(&fs->parks->mutex);
+	if (waits)
+		(void)atlock_wait_behind(fs->al, wait, caller->pid, caller->uid, caller->gid, files, count);
+	free(files);
+}
+
+int park_granted(struct call *call, const struct atlock_request *req, const struct atlock_grant *grant,
+		 struct node *node, struct handle *handle, size_t size, park_answer_fn *answer)
+{
+	bool gone = fuse_req_interrupted(call->req);
+
+	if (!gone && answer(call, node, handle, size, grant) == 0) {
+		park_taken(call->fs->parks, grant->token);
+		return CALL_PARKED;
+	}
+	if (!grant->again && !park_was_taken(call->fs->parks, grant->token))
+		(void)atlock_disown(call->al, req, grant);
+	return gone ? -EINTR : CALL_PARKED;
+}
+
+int park_wait(struct call *call, const struct atlock_request *req, struct node *node, struct handle *handle,
+	      size_t size, park_answer_fn *answer)
+{
+	struct parks *parks = call->fs->parks;
+	struct park *park = park_new(call, node, handle, size, answer);
+	const struct fuse_ctx caller = *call->ctx;
+	struct atlock_grant grant = { 0 };
+	uint64_t wait = 0;
+	int err;
+
+	if (park == NULL)
+		return -ENOMEM;
+	err = park_insert(parks, park);
+	if (err < 0) {
+		park_drop(park, 2);
+		return err;
+	}
+	fuse_req_interrupt_func(call->req, park_interrupt, NULL);
+	err = fuse_req_interrupted(call->req) ? -EINTR
+					      : atlock_wait(call->al, req, park_done, park, &wait, &grant, &call->why);
+	if (err == 1) {
+		uint8_t lost = park_begun(parks, park, wait);
+
+		park_behind(park, wait, &caller);
+		park_drop(park, (uint8_t)(1 + lost));
+		return CALL_PARKED;
+	}
+	pthread_mutex_lock(&parks->mutex);
+	park_unlist(parks, park);
+	pthread_mutex_unlock(&parks->mutex);
+	park_drop(park, 2);
+	if (err < 0)
+		return err;
+	return park_granted(call, req, &grant, node, handle, size, answer);
+}
+
+/* Takes the request of a park that has not been answered; the wait itself goes on. NULL if there is none left. */
+static fuse_req_t parks_take(struct parks *parks, size_t *bucket)
+{
+	fuse_req_t req = NULL;
+	struct park *park;
+
+	pthread_mutex_lock(&parks->mutex);
+	parks->closed = true;
+	for (; req == NULL && *bucket < PARK_BUCKETS; *bucket += req == NULL)
+		SLIST_FOREACH(park, &parks->buckets[*bucket], link) {
+			if (park->wait == 0 || park->answered)
+				continue;
+			req = park_claim(park);
+			break;
+		}
+	pthread_mutex_unlock(&parks->mutex);
+	return req;
+}
+
+/*
+ * Callers are answered at once; leaving the queues costs a commit each and nobody waits for it. What is still queued when
+ * the manager is closed ends there, and a lock that comes before is given back. A request that is just being parked is
+ * cancelled by whoever parks it, who sees that all is closed.
+ */
+void parks_close(struct fs *fs)
+{
+	size_t bucket = 0;
+	fuse_req_t req;
+
+	while ((req = parks_take(fs->parks, &bucket)) != NULL)
+		fuse_reply_err(req, ECANCELED);
+}

@@ -1,0 +1,45 @@
+/* From an outcome to a reply: the sign flips, and the reason is kept for the caller's `why`. */
+#include "fs.h"
+
+#include <errno.h>
+
+#include "caller.h"
+#include "refuse.h"
+#include "why_lines.h"
+
+/* Most refusals were decided, and noted, by the manager. */
+static void tell_log(struct call *call)
+{
+	struct atlock_why why = call->why;
+	char subject[ATLOCK_PATH_MAX] = "";
+	struct atlock_caller caller;
+	struct atlock_name name;
+	bool locks;
+
+	if (why.noted || caller_user(call, &caller) < 0)
+		return;
+	locks = call->node != NULL && refuse_lock(call, &name) == 0;
+	if (call->node != NULL && !locks && refuse_subject(call, subject) < 0)
+		subject[0] = '\0';
+	atlock_refused(call->al, &caller, locks ? &name : NULL, subject, &why);
+}
+
+void call_fail(struct call *call, int err)
+{
+	refuse_explain(call, err);
+	if (call->why.text[0] != '\0') {
+		why_record(call->fs, call->ctx, &call->why);
+		tell_log(call);
+	}
+	fuse_reply_err(call->req, err < 0 ? -err : EIO);
+}
+
+void call_done(struct call *call, int err)
+{
+	if (err == CALL_PARKED)
+		return;
+	if (err < 0)
+		call_fail(call, err);
+	else
+		fuse_reply_err(call->req, 0);
+}

@@ -1,0 +1,264 @@
+/* A lock as a file: take, look at, open, give back. */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "attr_of.h"
+#include "cache.h"
+#include "caller.h"
+#include "ending.h"
+#include "flocked.h"
+#include "handle.h"
+#include "lock_file.h"
+#include "path.h"
+#include "permit.h"
+#include "rows.h"
+
+int lock_name(struct call *call, const struct node *node, struct atlock_name *out)
+{
+	return path_lock(call, node->parent, node->component, out);
+}
+
+/*
+ * A lock granted to a ticket must be taken up by any access under its own "@" name; a session, which has none, takes it up by
+ * opening it. Whoever else looks changes nothing, so a refusal is no error here.
+ */
+static void lock_take_up(struct call *call, const struct atlock_name *name, const struct atlock_view *view)
+{
+	struct atlock_caller caller;
+	struct atlock_why why;
+
+	if (view->state != ATLOCK_PENDING)
+		return;
+	if (atlock_identify(call->al, call->ctx->pid, call->ctx->uid, call->ctx->gid, name->who, &caller, &why) < 0)
+		return;
+	atlock_caller_look(call->al, &caller);
+	atlock_claim(call->al, &(struct atlock_request){ .name = name, .caller = &caller }, &why);
+}
+
+bool lock_is_ending(struct call *call, const struct atlock_name *name)
+{
+	struct atlock_view view = { 0 };
+	bool ending = atlock_get(call->al, name, &view) == 1;
+
+	/* It may have ended since the refusal. */
+	if (!ending && atlock_who_is_flock(view.who))
+		ending = endings_wait(call->fs->endings, view.token);
+	atlock_view_clear(&view);
+	return ending;
+}
+
+/* Reads a lock for its attributes: 0, or 1 if it is free. Clear the view in any case. */
+static int lock_view(struct call *call, const struct atlock_name *name, struct atlock_view *view)
+{
+	int err = atlock_get(call->al, name, view);
+
+	if (err == 0 && atlock_who_is_flock(view->who) && endings_wait(call->fs->endings, view->token)) {
+		atlock_view_clear(view);
+		err = atlock_get(call->al, name, view);
+	}
+	if (err == 0 && name->who[0] != '\0')
+		lock_take_up(call, name, view);
+	return err;
+}
+
+int lock_stat(struct call *call, const struct atlock_name *name, struct stat *st, struct life *life)
+{
+	struct cache_stamp stamp = cache_stamp(call->fs->cache, name);
+	struct atlock_view view = { 0 };
+	int err = lock_view(call, name, &view);
+
+	*life = (struct life){ 0 };
+	if (err == 0) {
+		*life = cache_life(call, name, view.who, view.expires_at, stamp);
+		err = attr_lock(call, &view, st);
+	} else if (err == 1) {
+		attr_free_lock(call, st);
+	}
+	atlock_view_clear(&view);
+	return err;
+}
+
+/*
+ * The kernel keeps what it finds only if that is the same to everybody, and will be for a while: then it is told the size, too.
+ */
+int lock_lookup(struct call *call, struct node *dir, const char *name, struct found *out)
+{
+	struct atlock_view view = { 0 };
+	struct cache_stamp stamp;
+	struct atlock_name lock;
+	int err = path_lock(call, dir, name, &lock);
+
+	if (err < 0)
+		return err;
+	stamp = cache_stamp(call->fs->cache, &lock);
+	err = lock_view(call, &lock, &view);
+	/* A holder is owner and who: another user's of the same who is not the one that is asked for, but by those who may name it. */
+	if (err == 0 && lock.who[0] != '\0' && view.uid != call->ctx->uid && call->ctx->uid != 0 &&
+	    !caller_overrides(call, &lock))
+		err = 1;
+	if (err == 0) {
+		out->kind = &kind_lock;
+		if (!atlock_hides(call->al) && cache_quiet(call->fs->cache, &lock))
+			out->life = cache_life(call, &lock, view.who, view.expires_at, stamp);
+		out->life.stamp = stamp;
+		out->counted = !atlock_hides(call->al);
+		permit_limit_life(call, dir, &out->life);
+		out->sized = out->life.entry > 0;
+		if (out->sized)
+			err = attr_lock(call, &view, &out->st);
+		else
+			attr_held_lock(call, &view, &out->st);
+	}
+	atlock_view_clear(&view);
+	return err != 1 ? err : flocked_failed(call) ? -EIO : -ENOENT;
+}
+
+/* The kernel may have found the name in its cache, so the directory is looked at here as well. */
+int lock_may(struct call *call, const struct node *node, const struct atlock_view *view, int want)
+{
+	char path[ATLOCK_PATH_MAX];
+	int err = permit_see(call, node);
+
+	if (err < 0 || permit_mode(call, view->mode, view->uid, view->gid, want) == 0)
+		return err;
+	if (atlock_name_show(call->al, &view->name, path, sizeof(path)) < 0)
+		(void)snprintf(path, sizeof(path), "%s", node->component);
+	return call_refuse(
+		call, -EACCES, ATLOCK_PERMISSION_DENIED,
+		"%.200s is held by %s@%s, and its mode %03o does not let you: ask them to chmod it, or to do it", path,
+		view->owner, view->who, view->mode & 07777U);
+}
+
+/*
+ * Whether a lock that is held may be opened; 1: only for flock(2). Who may not read another's may wait for it, and open(2) does not say which
+ * of the two it is for: then the file is as one that was made while the lock was free, and each read asks again.
+ */
+static int lock_may_open(struct call *call, const struct node *node, const struct handle *handle,
+			 const struct atlock_view *view)
+{
+	int err = lock_may(call, node, view, permit_want(handle->flags));
+
+	if (err != -EACCES || permit_want(handle->flags) != R_OK || view->uid == call->ctx->uid ||
+	    lock_may(call, node, view, 0) < 0)
+		return err;
+	call->why.text[0] = '\0';
+	return 1;
+}
+
+/*
+ * The kernel looked the name up just before. If the lock went away since, ESTALE makes it look again, and then O_CREAT,
+ * which open does not show us, does what the caller meant.
+ */
+static int lock_open(struct call *call, struct node *node, struct handle *handle)
+{
+	struct atlock_caller caller;
+	struct atlock_view view = { 0 };
+	struct atlock_name name;
+	int may = 0;
+	int err = lock_name(call, node, &name);
+
+	if (err == 0 && handle_writes(handle))
+		err = caller_identify(call, name.who, &caller);
+	if (err < 0)
+		return err;
+	if (handle_writes(handle))
+		err = atlock_holds(call->al, &name, &caller, &view, &call->why);
+	else
+		err = atlock_get(call->al, &name, &view);
+	if (err == 0)
+		may = lock_may_open(call, node, handle, &view);
+	if (err == 0 && may == 0 && handle_writes(handle))
+		may = handle_remember(handle, &caller);
+	if (err == 0 && may == 0) {
+		handle->token = view.token;
+		lock_take_up(call, &name, &view);
+	}
+	atlock_view_clear(&view);
+	return err == 1 ? -ESTALE : err < 0 ? err : may < 0 ? may : 0;
+}
+
+/* The kernel may have found the name in its cache, so the directory is looked at as well. */
+static int lock_access(struct call *call, struct node *node, int err)
+{
+	if (err == 0)
+		err = permit_dir(call, node->parent, X_OK);
+	return flocked_failed(call) ? -EIO : err;
+}
+
+static int lock_node_stat(struct call *call, struct node *node, struct stat *st, struct life *life)
+{
+	struct atlock_name name;
+	int err = lock_name(call, node, &name);
+
+	if (err == 0)
+		err = lock_stat(call, &name, st, life);
+	if (err != 1)
+		return err;
+	/* Only an open file still knows it. */
+	st->st_nlink = 0;
+	return 0;
+}
+
+int lock_refuse_stale(struct call *call, const struct node *node)
+{
+	return call_refuse(call, -ESTALE, ATLOCK_LOCK_EXPIRED,
+			   "%s: this open file belongs to a lock that has ended; open it again", node->component);
+}
+
+/*
+ * Whether an open file may show the lock as it is now: 0; 1 if it shows nothing; a negative errno. One of a lock that is gone is
+ * stale. One that was made while the lock was free was checked for no holder's text yet, so each holder's mode and directory decide
+ * anew, as they would for a new open.
+ */
+static int lock_may_show(struct call *call, struct node *node, const struct handle *handle,
+			 const struct atlock_view *view, int found)
+{
+	uint64_t token = handle->token;
+
+	if (token != 0 && (found == 1 || view->token != token))
+		return lock_refuse_stale(call, node);
+	return found == 1 || token != 0 ? found : lock_may(call, node, view, R_OK);
+}
+
+static int lock_text(struct call *call, struct node *node, struct handle *handle, char **text, size_t *len)
+{
+	struct atlock_view view = { 0 };
+	struct atlock_name name;
+	int err = lock_name(call, node, &name);
+
+	*len = 0;
+	if (err == 0)
+		err = atlock_get(call->al, &name, &view);
+	if (err >= 0)
+		err = lock_may_show(call, node, handle, &view, err);
+	if (err == 0)
+		err = atlock_view_check(&view, &call->why);
+	if (err == 0)
+		*text = caller_text(call, &view, len);
+	else if (err == 1)
+		*text = strdup("");
+	atlock_view_clear(&view);
+	return err < 0 ? err : *text == NULL ? -ENOMEM : 0;
+}
+
+const struct kind kind_lock = {
+	.type = S_IFREG,
+	.hint = "what can be done to a lock is in README",
+	.permits = true,
+	.ends = true,
+	.stat = lock_node_stat,
+	.set = lock_set,
+	.access = lock_access,
+	.open = lock_open,
+	.text = lock_text,
+	.write = lock_write,
+	.flush = lock_flush,
+	.flock = lock_flock,
+	.release = lock_flock_end,
+	.xattr_list = lock_xattr_list,
+	.xattr_get = lock_xattr_get,
+	.xattr_set = lock_xattr_set,
+	.xattr_remove = lock_xattr_remove,
+};

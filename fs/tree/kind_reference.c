@@ -1,0 +1,150 @@
+/*
+ * A reference to a repository as a file. Whoever makes one owns the URL; whoever may not is told by us who does, so the mode
+ * lets everybody through the kernel: 0666, as the directories are 0777.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+#include "attr_of.h"
+#include "caller.h"
+#include "handle.h"
+#include "owners_row.h"
+#include "rows.h"
+
+int reference_found(struct call *call, const struct atlock_owners_path *path, struct found *out)
+{
+	struct atlock_reference reference;
+	int err = atlock_reference_get(call->al, path, &reference);
+
+	if (err != 0)
+		return err < 0 ? err : -ENOENT;
+	out->kind = &kind_reference;
+	out->life = (struct life){ 0 };
+	return attr_reference(call, &reference, &out->st);
+}
+
+int reference_create(struct call *call, struct node *dir, const char *name, mode_t mode, struct handle *handle,
+		     struct found *out)
+{
+	struct atlock_owners_path path;
+	struct atlock_caller caller;
+	int err = owners_path(call, dir, name, &path);
+
+	(void)mode;
+	if (err < 0)
+		return err;
+	if (path.kind != ATLOCK_OWNERS_REFERENCE)
+		return call_refuse(call, -EPERM, ATLOCK_INVALID_REQUEST,
+				   "only references are made here: owners/<git url>/-/applications/<id>");
+	err = caller_user(call, &caller);
+	if (err == 0)
+		err = atlock_refer(call->al, &path, &caller, (handle->flags & O_EXCL) != 0, &call->why);
+	return err < 0 ? err : reference_found(call, &path, out);
+}
+
+int reference_unlink(struct call *call, struct node *dir, const char *name)
+{
+	struct atlock_owners_path path;
+	struct atlock_caller caller;
+	int err = owners_path(call, dir, name, &path);
+
+	if (err < 0)
+		return err;
+	if (path.kind != ATLOCK_OWNERS_REFERENCE)
+		return call_refuse(call, -EPERM, ATLOCK_PERMISSION_DENIED,
+				   "who owns a URL ends with its last reference: remove those");
+	err = caller_user(call, &caller);
+	return err < 0 ? err : atlock_unrefer(call->al, &path, &caller, &call->why);
+}
+
+static int reference_read(struct call *call, const struct node *node, struct atlock_reference *out)
+{
+	struct atlock_owners_path path;
+	int err = owners_path(call, node->parent, node->component, &path);
+
+	return err < 0 ? err : atlock_reference_get(call->al, &path, out);
+}
+
+/* One that is gone is known only to an open file. */
+static int reference_stat(struct call *call, struct node *node, struct stat *st, struct life *life)
+{
+	struct atlock_reference reference;
+	int err = reference_read(call, node, &reference);
+
+	*life = (struct life){ 0 };
+	if (err == 0)
+		return attr_reference(call, &reference, st);
+	if (err < 0)
+		return err;
+	attr_free_lock(call, st);
+	st->st_nlink = 0;
+	return 0;
+}
+
+static int reference_text(struct call *call, struct node *node, struct handle *handle, char **text, size_t *len)
+{
+	struct atlock_reference reference;
+	int err = reference_read(call, node, &reference);
+
+	(void)handle;
+	if (err < 0)
+		return err;
+	if (err == 1)
+		return call_refuse(call, -ESTALE, ATLOCK_LOCK_NOT_FOUND, "this reference has been removed");
+	*text = atlock_reference_text(call->al, &reference, len);
+	return *text == NULL ? -ENOMEM : 0;
+}
+
+/* To open one for writing is to make it once more: what touch(1) does. ESTALE makes the kernel look again if it is gone. */
+static int reference_again(struct call *call, struct node *node)
+{
+	struct atlock_reference reference;
+	struct atlock_caller caller;
+	int err = reference_read(call, node, &reference);
+
+	if (err == 1)
+		return -ESTALE;
+	if (err == 0)
+		err = caller_user(call, &caller);
+	return err < 0 ? err : atlock_refer(call->al, &reference.path, &caller, false, &call->why);
+}
+
+static int reference_open(struct call *call, struct node *node, struct handle *handle)
+{
+	int err = handle_writes(handle) ? reference_again(call, node) : 0;
+
+	return err < 0 ? err : 0;
+}
+
+/* touch(1) on one's own finds nothing to do; it must fail on another's even after a failed open. */
+static int reference_set(struct call *call, struct node *node, struct handle *handle, const struct stat *want,
+			 int which)
+{
+	int err;
+
+	(void)handle, (void)want;
+	if ((which & (FUSE_SET_ATTR_MODE | FUSE_SET_ATTR_UID | FUSE_SET_ATTR_GID)) != 0)
+		return call_refuse(call, -EPERM, ATLOCK_PERMISSION_DENIED,
+				   "a reference has no mode to change, and belongs to whom the URL belongs to");
+	err = reference_again(call, node);
+	return err < 0 ? err : 0;
+}
+
+static int reference_write(struct call *call, struct node *node, struct handle *handle, const char *data, size_t len)
+{
+	(void)node, (void)handle, (void)data, (void)len;
+	return call_refuse(call, -EPERM, ATLOCK_INVALID_REQUEST,
+			   "a reference takes no text: that it is there says it all");
+}
+
+const struct kind kind_reference = {
+	.type = S_IFREG,
+	.secret = true,
+	.hint = OWNERS_HINT,
+	.stat = reference_stat,
+	.set = reference_set,
+	.open = reference_open,
+	.text = reference_text,
+	.write = reference_write,
+};

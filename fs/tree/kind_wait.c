@@ -1,0 +1,286 @@
+/*
+ * wait/<lock>: a file for every lock there could be, none of them listed. read(2) of it blocks until the lock is the caller's
+ * and then gives the lock's text; writing it blocks in the write, which says how to wait.
+ *
+ * What the text will be is not known before, and its length neither. A size that is larger makes the kernel ask for the pages
+ * of it (sendfile(2), splice(2)), as it would not at size 0, and a short answer ends the file. It is as large as a block, which tools
+ * take as no more than a hint (in /sys all sizes are such), and those that insist on it (tar, rsync) fail after the wait, loudly.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "attr.h"
+#include "caller.h"
+#include "handle.h"
+#include "mirror.h"
+#include "pages.h"
+#include "parked.h"
+#include "path.h"
+#include "permit.h"
+#include "rows.h"
+
+#define WAIT_SIZE (1024U * 1024) /* more than any lock's text, and than the kernel reads ahead */
+
+static const char wait_hint[] =
+	"nothing is kept in wait/: cat wait/<lock>, or write to it, waits until the lock is yours; rm <lock> gives it back";
+
+static int wait_dir_stat(struct call *call, struct node *node, struct stat *st, struct life *life)
+{
+	return mirror_stat(call, node->dir, 0555, st, life);
+}
+
+/* Once the lock is there, the size is that of its text. */
+static int wait_stat(struct call *call, struct node *node, struct stat *st, struct life *life)
+{
+	struct handle *reader = node == NULL ? NULL : pages_reader(call, node);
+	struct content *content = reader == NULL ? NULL : atomic_load(&reader->content);
+	size_t size = WAIT_SIZE;
+
+	if (content != NULL) {
+		pthread_mutex_lock(&content->mutex);
+		if (content_is_made(content))
+			size = content->len;
+		pthread_mutex_unlock(&content->mutex);
+	}
+	handle_drop(reader);
+	attr_file(call->fs, 0666, size, st);
+	st->st_blksize = WAIT_SIZE;
+	*life = (struct life){ 0 };
+	return 0;
+}
+
+static int wait_lookup(struct call *call, struct node *dir, const char *name, struct found *out)
+{
+	struct atlock_name lock;
+	int err = path_kind(call, dir, name, &out->dir);
+
+	if (err < 0)
+		return err;
+	if (err == ATLOCK_PATH_DIR) {
+		out->kind = &kind_wait_dir;
+		return mirror_stat(call, out->dir, 0555, &out->st, &out->life);
+	}
+	err = path_lock(call, dir, name, &lock);
+	if (err < 0)
+		return err;
+	out->kind = &kind_wait;
+	out->sized = true;
+	return wait_stat(call, NULL, &out->st, &out->life);
+}
+
+/* `> wait/<lock>` truncates; touching it would look like waiting and is refused. */
+static int wait_set(struct call *call, struct node *node, struct handle *handle, const struct stat *want, int which)
+{
+	(void)node, (void)handle, (void)want;
+	if ((which & ~(FUSE_SET_ATTR_SIZE | FUSE_SET_ATTR_FORCE | FUSE_SET_ATTR_KILL_SUID | FUSE_SET_ATTR_KILL_SGID |
+		       FUSE_SET_ATTR_KILL_PRIV | FUSE_SET_ATTR_FILE | FUSE_SET_ATTR_OPEN)) == 0)
+		return 0;
+	return call_refuse(call, -EPERM, ATLOCK_INVALID_REQUEST,
+			   "nothing waits by touching: read a file in wait/, or write to it, to wait for its lock");
+}
+
+/* Gives the next part of what is there, as a pipe would: by how much was read, not by offset. */
+static int reply_text(struct call *call, struct content *content, size_t size)
+{
+	size_t left = content->len - content->pos;
+	size_t n = size < left ? size : left;
+	int err = fuse_reply_buf(call->req, n == 0 ? NULL : content->text + content->pos, n);
+
+	content->pos += n;
+	/* What was read to its end takes no memory. */
+	if (content->pos == content->len && !content->paged) {
+		free(content->text);
+		content->text = NULL;
+		content->dropped = true;
+	}
+	return err;
+}
+
+/* The same of a page, by offset. Behind the end it was not asked for in good faith; see pages.h. */
+static int reply_page(struct call *call, struct content *content, size_t size, size_t off)
+{
+	size_t left = off < content->len ? content->len - off : 0;
+
+	content->paged = true;
+	if (off > content->len || content->dropped)
+		return fuse_reply_err(call->req, EIO);
+	return fuse_reply_buf(call->req, left == 0 ? NULL : content->text + off, size < left ? size : left);
+}
+
+/* The lock may have ended between the grant and now: two calls of one holder were told, and the other gave it back. */
+static int answer_text(struct call *call, struct node *node, struct handle *handle, size_t size, bool paged,
+		       const struct atlock_grant *grant)
+{
+	struct content *content = NULL;
+	struct atlock_view view = { 0 };
+	struct atlock_name name;
+	char *text = NULL;
+	size_t len = 0;
+	int err = path_lock(call, node->parent, node->component, &name);
+
+	if (err == 0)
+		err = atlock_get(call->al, &name, &view);
+	if (err == 1 || (err == 0 && view.token != grant->token))
+		err = call_refuse(call, -ESTALE, ATLOCK_LOCK_EXPIRED, "%s was granted and has ended already",
+				  node->component);
+	if (err == 0) {
+		text = caller_text(call, &view, &len);
+		content = text == NULL ? NULL : handle_lock(handle);
+		err = content == NULL ? -ENOMEM : 0;
+	}
+	atlock_view_clear(&view);
+	if (content == NULL) {
+		free(text);
+		call_fail(call, err);
+		return err;
+	}
+	free(content->text);
+	content->text = text;
+	content->len = len;
+	content->pos = 0;
+	content->dropped = false;
+	err = paged ? reply_page(call, content, size, 0) : reply_text(call, content, size);
+	pthread_mutex_unlock(&content->mutex);
+	return err;
+}
+
+static int answer_read(struct call *call, struct node *node, struct handle *handle, size_t size,
+		       const struct atlock_grant *grant)
+{
+	return answer_text(call, node, handle, size, false, grant);
+}
+
+/* Of the first page: no other is waited for. */
+static int answer_page(struct call *call, struct node *node, struct handle *handle, size_t size,
+		       const struct atlock_grant *grant)
+{
+	return answer_text(call, node, handle, size, true, grant);
+}
+
+static int answer_write(struct call *call, struct node *node, struct handle *handle, size_t size,
+			const struct atlock_grant *grant)
+{
+	(void)node;
+	handle->token = grant->token;
+	return fuse_reply_write(call->req, size);
+}
+
+/* Takes the lock if it is free: what O_NONBLOCK asks for. */
+static int wait_try(struct call *call, const struct atlock_request *req, struct node *node, struct handle *handle,
+		    size_t size, park_answer_fn *answer)
+{
+	struct atlock_grant grant = { 0 };
+	int err = atlock_acquire(call->al, req, &grant, &call->why);
+
+	if (err < 0)
+		return call->why.code == ATLOCK_LOCK_EXISTS ? -EAGAIN : err;
+	return park_granted(call, req, &grant, node, handle, size, answer);
+}
+
+static int wait_for(struct call *call, struct atlock_request req, struct node *node, struct handle *handle, size_t size,
+		    park_answer_fn *answer)
+{
+	struct atlock_caller caller;
+	struct atlock_name name;
+	int err = caller_opened(call, handle);
+
+	if (err == 0)
+		err = path_lock(call, node->parent, node->component, &name);
+	if (err == 0)
+		err = permit_change(call, node->parent);
+	if (err == 0)
+		err = caller_identify(call, name.who, &caller);
+	if (err < 0)
+		return err;
+	req.name = &name;
+	req.caller = &caller;
+	if ((handle->flags & O_NONBLOCK) != 0 || call->paged)
+		return wait_try(call, &req, node, handle, size, answer);
+	return park_wait(call, &req, node, handle, size, answer);
+}
+
+/*
+ * A page is never waited for: the process that touches it may hold a directory in the kernel meanwhile (getdents(2) into a mapping of
+ * this file), and with it all other users of that. The lock is taken if it is free. If not, sendfile(2) fails, after which cat and
+ * copyfile read, and wait; a mapping gives SIGBUS.
+ */
+static int wait_page(struct call *call, struct node *node, struct handle *handle, size_t size, off_t off)
+{
+	int err = off > 0 ? -EIO
+			  : wait_for(call, (struct atlock_request){ .priority = ATLOCK_NORMAL }, node, handle, size,
+				     answer_page);
+
+	return err == -EAGAIN ? -EIO : err;
+}
+
+static int wait_read(struct call *call, struct node *node, struct handle *handle, size_t size, off_t off)
+{
+	struct atlock_request req = { .priority = ATLOCK_NORMAL };
+	struct content *content = atomic_load(&handle->content);
+	bool served = false;
+
+	if (content != NULL) {
+		pthread_mutex_lock(&content->mutex);
+		served = content_is_made(content);
+		if (served && call->paged)
+			reply_page(call, content, size, (size_t)off);
+		else if (served)
+			reply_text(call, content, size);
+		pthread_mutex_unlock(&content->mutex);
+	}
+	if (served)
+		return 0;
+	return call->paged ? wait_page(call, node, handle, size, off)
+			   : wait_for(call, req, node, handle, size, answer_read);
+}
+
+/*
+ * bash writes each line of a printf by itself. The first has waited; what follows on the same open file changes the lock that
+ * it got.
+ */
+static int wait_more(struct call *call, struct node *node, struct handle *handle, const char *data, size_t len)
+{
+	struct atlock_caller caller;
+	struct atlock_name name;
+	int err = caller_opened(call, handle);
+
+	if (err == 0)
+		err = path_lock(call, node->parent, node->component, &name);
+	if (err == 0)
+		err = caller_identify(call, name.who, &caller);
+	if (err < 0)
+		return err;
+	return atlock_write(
+		call->al,
+		&(struct atlock_request){
+			.name = &name, .caller = &caller, .token = handle->token, .text = data, .text_len = len },
+		&call->why);
+}
+
+static int wait_write(struct call *call, struct node *node, struct handle *handle, const char *data, size_t len)
+{
+	struct atlock_request req = { .priority = ATLOCK_NORMAL, .text = data, .text_len = len };
+
+	return handle->token != 0 ? wait_more(call, node, handle, data, len)
+				  : wait_for(call, req, node, handle, len, answer_write);
+}
+
+const struct kind kind_wait_dir = {
+	.type = S_IFDIR,
+	.hint = wait_hint,
+	.mirror = true,
+	.stat = wait_dir_stat,
+	.lookup = wait_lookup,
+};
+
+const struct kind kind_wait = {
+	.type = S_IFREG,
+	.stream = true,
+	.hint = wait_hint,
+	.stat = wait_stat,
+	.set = wait_set,
+	.read = wait_read,
+	.write = wait_write,
+};

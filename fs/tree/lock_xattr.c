@@ -1,0 +1,175 @@
+/* The fields of a lock as extended attributes: all can be read, the user's own keys can be set and removed. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "caller.h"
+#include "lock_file.h"
+
+/* Reads the lock a node names, if the caller may; -ENODATA while nobody holds it. Clear the view in any case. */
+static int xattr_view(struct call *call, struct node *node, int want, struct atlock_name *name,
+		      struct atlock_view *view)
+{
+	int err = lock_name(call, node, name);
+
+	if (err == 0)
+		err = atlock_get(call->al, name, view);
+	if (err == 0)
+		err = lock_may(call, node, view, want);
+	return err == 1 ? -ENODATA : err;
+}
+
+int lock_xattr_list(struct call *call, struct node *node, FILE *names)
+{
+	struct atlock_view view = { 0 };
+	struct atlock_name name;
+	size_t len = 0;
+	char *text;
+	int err = xattr_view(call, node, 0, &name, &view);
+
+	if (err < 0) {
+		atlock_view_clear(&view);
+		return err == -ENODATA ? 0 : err;
+	}
+	/* Which keys the holder has is part of the text. */
+	if (lock_may(call, node, &view, R_OK) < 0)
+		view.meta_len = 0;
+	text = atlock_view_text(call->al, &view, &len);
+	atlock_view_clear(&view);
+	if (text == NULL)
+		return -ENOMEM;
+	for (const char *line = text, *end; (end = memchr(line, '\n', len - (size_t)(line - text))) != NULL;
+	     line = end + 1) {
+		const char *equals = memchr(line, '=', (size_t)(end - line));
+
+		if (equals != NULL)
+			fprintf(names, "user.%.*s%c", (int)(equals - line), line, '\0');
+	}
+	free(text);
+	return 0;
+}
+
+int lock_xattr_get(struct call *call, struct node *node, const char *key, char *value, size_t len)
+{
+	struct atlock_view view = { 0 };
+	struct atlock_view shown;
+	struct atlock_name name;
+	char *own = NULL;
+	int err = xattr_view(call, node, R_OK, &name, &view);
+
+	if (err == 0)
+		err = caller_view(call, &view, &shown, &own);
+	if (err == 0)
+		err = atlock_view_field(call->al, &shown, key, value, len);
+	free(own);
+	atlock_view_clear(&view);
+	return err == 1 ? -ENODATA : err;
+}
+
+/* The line "key=..." among the user's own, or NULL; `*len` is its length with the newline. */
+static const char *meta_line(const struct atlock_view *view, const char *key, size_t *len)
+{
+	size_t key_len = strlen(key);
+	const char *meta = view->meta == NULL ? "" : view->meta;
+	const char *end;
+
+	for (const char *line = meta; *line != '\0'; line = end + 1) {
+		end = strchr(line, '\n');
+		*len = end == NULL ? strlen(line) : (size_t)(end + 1 - line);
+		if (strncmp(line, key, key_len) == 0 && line[key_len] == '=')
+			return line;
+		if (end == NULL)
+			break;
+	}
+	return NULL;
+}
+
+/* Whether the attribute may be set as the flags want it; -EPERM for a field that the manager keeps. */
+static int xattr_may_set(struct call *call, const struct atlock_view *view, const char *key, int flags)
+{
+	char value[ATLOCK_META_BYTES];
+	size_t len;
+	bool own = meta_line(view, key, &len) != NULL;
+	bool exists = own || atlock_view_field(call->al, view, key, value, sizeof(value)) == 0;
+
+	if (exists && !own)
+		return call_refuse(call, -EPERM, ATLOCK_PERMISSION_DENIED,
+				   "\"%s\" is kept by the lock manager; only your own keys are set as attributes", key);
+	if (exists && (flags & XATTR_CREATE))
+		return -EEXIST;
+	return !exists && (flags & XATTR_REPLACE) ? -ENODATA : 0;
+}
+
+/* A value is one line: a newline in it would smuggle in another key. */
+int lock_xattr_set(struct call *call, struct node *node, const char *key, const char *value, size_t len, int flags)
+{
+	struct atlock_view view = { 0 };
+	struct atlock_caller caller;
+	struct atlock_name name;
+	char *line = NULL;
+	int n;
+	int err = xattr_view(call, node, W_OK, &name, &view);
+
+	if (err == 0 &&
+	    (memchr(value, '\n', len) != NULL || memchr(value, '\0', len) != NULL || strpbrk(key, "=\n") != NULL))
+		err = call_refuse(call, -EINVAL, ATLOCK_INVALID_REQUEST, "an attribute of a lock is one line of text");
+	if (err == 0)
+		err = caller_identify(call, name.who, &caller);
+	if (err == 0)
+		err = xattr_may_set(call, &view, key, flags);
+	if (err == 0) {
+		n = asprintf(&line, "%s=%.*s\n", key, (int)len, value);
+		err = n < 0 ? -ENOMEM
+			    : atlock_write(call->al,
+					   &(struct atlock_request){
+						   .name = &name,
+						   .caller = &caller,
+						   .text = line,
+						   .text_len = (size_t)n,
+					   },
+					   &call->why);
+		free(line);
+	}
+	atlock_view_clear(&view);
+	return err;
+}
+
+/* Writes the user's keys back without one of them, unless they changed in between: then once more. */
+int lock_xattr_remove(struct call *call, struct node *node, const char *key)
+{
+	struct atlock_caller caller;
+	struct atlock_name name;
+	int err;
+
+	do {
+		struct atlock_view view = { 0 };
+		const char *line;
+		char *text = NULL;
+		size_t len;
+
+		err = xattr_view(call, node, W_OK, &name, &view);
+		if (err == 0)
+			err = caller_identify(call, name.who, &caller);
+		line = err < 0 ? NULL : meta_line(&view, key, &len);
+		if (err == 0 && line == NULL)
+			err = -ENODATA;
+		if (err == 0 && asprintf(&text, "%.*s%s", (int)(line - view.meta), view.meta, line + len) < 0)
+			err = -ENOMEM;
+		if (err == 0)
+			err = atlock_write(call->al,
+					   &(struct atlock_request){
+						   .name = &name,
+						   .caller = &caller,
+						   .version = view.version,
+						   .replace = true,
+						   .text = text,
+						   .text_len = strlen(text),
+					   },
+					   &call->why);
+		free(text);
+		atlock_view_clear(&view);
+	} while (err == -EAGAIN && call->why.code == ATLOCK_VERSION_CONFLICT);
+	return err;
+}

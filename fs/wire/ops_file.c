@@ -1,0 +1,379 @@
+/* Open files: create to release, and locks on them. */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/fuse.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "caller.h"
+#include "entry.h"
+#include "flocked.h"
+#include "handle.h"
+#include "ops.h"
+#include "pages.h"
+#include "permit.h"
+#include "refuse.h"
+#include "texts.h"
+#include "why_lines.h"
+
+void op_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, struct fuse_file_info *fi)
+{
+	struct found found = { .dir = NODE_NO_DIR };
+	struct handle *handle;
+	struct call call;
+	int err = ops_begin(&call, req, parent, name, ACT_MAKE);
+	const struct kind *kind = call.node->kind;
+
+	if (kind->create == NULL) {
+		call_fail(&call, refuse_lacking(&call, err));
+		return;
+	}
+	handle = handle_new(&call, fi->flags, node_ino(call.node, name));
+	if (handle == NULL)
+		err = -ENOMEM;
+	else if (err == 0)
+		err = kind->create(&call, call.node, name, mode, handle, &found);
+	if (err != CALL_PARKED)
+		entry_created(&call, handle, &found, err);
+}
+
+/* What cannot be written is not opened for it: `> README` must not seem to work. */
+static int file_open(struct call *call, struct node *node, struct handle *handle)
+{
+	int err = permit_open(call, node, handle->flags);
+
+	if (handle_writes(handle) && node->kind->write == NULL)
+		return refuse_lacking(call, err);
+	if (err == 0 && node->kind->open != NULL)
+		err = node->kind->open(call, node, handle);
+	if (err == 0 && handle_reads(handle))
+		return pages_open(call, node, handle);
+	if (err == 0 && (handle->flags & O_TRUNC) != 0)
+		err = pages_truncate(call, node);
+	node_land(node, call->ctx->pid);
+	return err;
+}
+
+void op_open(fuse_req_t req, fuse_ino_t id, struct fuse_file_info *fi)
+{
+	struct handle *handle;
+	struct node *node;
+	struct call call;
+	int err;
+
+	node = node_of(fuse_req_userdata(req), id);
+	call_begin(&call, req, node, NULL, (permit_want(fi->flags) & W_OK) != 0 ? ACT_WRITE : ACT_LOOK);
+	handle = handle_new(&call, fi->flags, node->ino);
+	err = handle == NULL ? -ENOMEM : file_open(&call, node, handle);
+	if (err < 0) {
+		handle_drop(handle);
+		call_fail(&call, err);
+		return;
+	}
+	entry_open(fi, node->kind, handle);
+	if (fuse_reply_open(req, fi) == -ENOENT)
+		entry_unopen(&call, node, handle, NULL);
+}
+
+/* With the content's mutex held: makes the text anew, for the user who opened the file. */
+static int text_make(struct call *call, struct node *node, struct handle *handle, struct content *content)
+{
+	char *text = NULL;
+	size_t len = 0;
+	int err = node->kind->text(call, node, handle, &text, &len);
+
+	if (err < 0)
+		return err;
+	free(content->text);
+	content->text = text;
+	content->len = len;
+	clock_gettime(CLOCK_REALTIME, &content->made);
+	content->done = false;
+	texts_keep(call->fs->texts, content, handle->uid, len);
+	return 0;
+}
+
+/* The text that was dropped for want of memory, once more. What has changed since cannot be gone on with. */
+static int text_again(struct call *call, struct node *node, struct handle *handle, struct content *content)
+{
+	char *text = NULL;
+	size_t len = 0;
+	int err = node->kind->text(call, node, handle, &text, &len);
+
+	if (err < 0)
+		return err;
+	if (!texts_same(content, text, len)) {
+		free(text);
+		return call_refuse(
+			call, -EIO, ATLOCK_INVALID_REQUEST,
+			"this text has changed since it was read in part: open the file again, and read it to its end");
+	}
+	content->text = text;
+	texts_keep(call->fs->texts, content, handle->uid, len);
+	return 0;
+}
+
+/*
+ * The text for a read from the start: made anew, but one whose size was told a moment ago is still that one, and so are pages,
+ * of which the kernel has others already; if what it is about has not ended. A file that was opened while a lock was free has
+ * no holder whose text it could stay with.
+ */
+static int text_begin(struct call *call, struct node *node, struct handle *handle, struct content *content)
+{
+	bool young = content_is_told(content);
+	char *text = NULL;
+	size_t len = 0;
+	int err = 0;
+
+	if (!content_is_made(content) || !(young || call->paged) || (node->kind->ends && handle->token == 0))
+		return text_make(call, node, handle, content);
+	if (content->text == NULL)
+		return text_again(call, node, handle, content);
+	if (node->kind->ends)
+		err = node->kind->text(call, node, handle, &text, &len);
+	free(text);
+	return err;
+}
+
+/* With the content's mutex held: makes sure that it has the text of which a part is asked for. */
+static int text_need(struct call *call, struct node *node, struct handle *handle, struct content *content, size_t off)
+{
+	if (off == 0 || !content_is_made(content))
+		return text_begin(call, node, handle, content);
+	/* Who has read all of it asks once more to know that. */
+	if (content->text != NULL || off >= content->len)
+		return 0;
+	return text_again(call, node, handle, content);
+}
+
+/* What was read as a whole need not be kept: cat(1) and most others read so. What lists and counts is another each time. */
+static void text_was_read(const struct node *node, struct content *content, size_t size, size_t off)
+{
+	if (off == 0 && size >= content->len && !content->paged && !node->kind->passing)
+		texts_drop(content);
+}
+
+static void read_text(struct call *call, struct node *node, struct handle *handle, size_t size, size_t off)
+{
+	struct content *content = handle_lock(handle);
+	int err = 0;
+
+	if (content == NULL) {
+		call_fail(call, -ENOMEM);
+		return;
+	}
+	content->paged |= call->paged;
+	err = text_need(call, node, handle, content, off);
+	if (err == 0 && !call->paged) {
+		content->sized = false;
+		content->done = off + size >= content->len;
+	}
+	/* The kernel ends where it was told that the file does, and would cut it off. */
+	if (err == 0 && call->paged && (!pages_fit(node, content->len) || off > content->len))
+		err = -EIO;
+	if (err < 0)
+		call_fail(call, err);
+	else if (off >= content->len)
+		fuse_reply_buf(call->req, NULL, 0);
+	else
+		fuse_reply_buf(call->req, content->text + off, size < content->len - off ? size : content->len - off);
+	if (err == 0)
+		text_was_read(node, content, size, off);
+	pthread_mutex_unlock(&content->mutex);
+}
+
+/* What ended meanwhile is not empty, or those who go by the size would not read on, and not be told. */
+static void size_text(struct call *call, struct node *node, struct handle *reader, struct stat *st)
+{
+	struct content *content = handle_lock(reader);
+	bool middle;
+	int err;
+
+	if (content == NULL)
+		return;
+	/* A reader in the middle of a text goes on with it; and tar looks at the end whether it has read what it saw before. */
+	middle = content_is_made(content) && !content->sized &&
+		 (!content->done || (node->kind->passing && content_is_young(content)));
+	err = middle ? 0 : text_begin(call, node, reader, content);
+	if (err == -ESTALE)
+		st->st_size = content->len > 0 ? (off_t)content->len : 1;
+	if (err == 0) {
+		content->sized = !middle;
+		st->st_size = (off_t)content->len;
+		st->st_blocks = (blkcnt_t)((content->len + 511) / 512);
+		if (node->kind->moment)
+			st->st_mtim = st->st_ctim = content->made;
+	}
+	call->why.text[0] = '\0';
+	pthread_mutex_unlock(&content->mutex);
+}
+
+void ops_size(struct call *call, struct node *node, struct stat *st)
+{
+	struct handle *reader = node->kind->text == NULL ? NULL : pages_reader(call, node);
+	struct call as_opener = *call;
+	struct fuse_ctx opener;
+
+	if (reader == NULL)
+		return;
+	caller_act_as_opener(&as_opener, reader, &opener);
+	size_text(&as_opener, node, reader, st);
+	handle_drop(reader);
+}
+
+void op_read(fuse_req_t req, fuse_ino_t id, size_t size, off_t off, struct fuse_file_info *fi)
+{
+	struct handle *handle = handle_hold(handle_of(fi));
+	struct fuse_ctx opener;
+	struct node *node;
+	struct call call;
+	int err = 0;
+
+	node = node_of(fuse_req_userdata(req), id);
+	call_begin(&call, req, node, NULL, ACT_LOOK);
+	caller_act_as_opener(&call, handle, &opener);
+	/* A read(2) has an owner, of locks that it might have to pass; the kernel reads pages for itself. */
+	call.paged = fi->lock_owner == 0;
+	if (node->kind->read == NULL)
+		read_text(&call, node, handle, size, (size_t)off);
+	else
+		err = node->kind->read(&call, node, handle, size, off);
+	if (err < 0)
+		call_fail(&call, err);
+	handle_drop(handle);
+}
+
+/* After a write to the same file: what it shows is another text. */
+static void text_drop(struct handle *handle)
+{
+	struct content *content = handle_lock(handle);
+
+	if (content == NULL)
+		return;
+	texts_drop(content);
+	content->dropped = false;
+	content->len = 0;
+	content->sized = false;
+	pthread_mutex_unlock(&content->mutex);
+}
+
+void op_write(fuse_req_t req, fuse_ino_t id, const char *data, size_t size, off_t off, struct fuse_file_info *fi)
+{
+	struct handle *handle = handle_hold(handle_of(fi));
+	struct node *node;
+	struct call call;
+	int err;
+
+	(void)off;
+	node = node_of(fuse_req_userdata(req), id);
+	call_begin(&call, req, node, NULL, ACT_WRITE);
+	if (!handle_reads(handle))
+		pages_written(node);
+	err = node->kind->write == NULL ? refuse_lacking(&call, 0) : node->kind->write(&call, node, handle, data, size);
+	if (err == 0 && handle_reads(handle) && node->kind->text != NULL)
+		text_drop(handle);
+	if (err < 0)
+		call_fail(&call, err);
+	else if (err != CALL_PARKED)
+		fuse_reply_write(req, size);
+	handle_drop(handle);
+}
+
+void op_flush(fuse_req_t req, fuse_ino_t id, struct fuse_file_info *fi)
+{
+	struct node *node;
+	struct call call;
+
+	node = node_of(fuse_req_userdata(req), id);
+	call_begin(&call, req, node, NULL, ACT_WRITE);
+	call_done(&call, node->kind->flush == NULL ? 0 : node->kind->flush(&call, node, handle_of(fi)));
+}
+
+/* Nobody waits for a release and it says not whose it was: what failed in it is for whoever opened the file. */
+static void tell_opener(struct call *call, const struct handle *handle, int err)
+{
+	const struct atlock_caller *caller = handle_caller(handle);
+	struct fuse_ctx opener = { 0 };
+
+	refuse_explain(call, err);
+	if (caller == NULL || call->why.text[0] == '\0')
+		return;
+	opener.uid = caller->uid;
+	opener.pid = caller->pid;
+	why_record(call->fs, &opener, &call->why);
+}
+
+bool ops_seen(const struct fuse_buf *buf)
+{
+	const struct fuse_in_header *header = buf->mem;
+	const struct fuse_release_in *in = (const void *)(header + 1);
+
+	return header->opcode == FUSE_RELEASE && buf->size >= sizeof(*header) + sizeof(*in) &&
+	       flocked_closed(handle_of(&(struct fuse_file_info){ .fh = in->fh }));
+}
+
+void op_release(fuse_req_t req, fuse_ino_t id, struct fuse_file_info *fi)
+{
+	struct handle *handle = handle_of(fi);
+	struct node *node;
+	struct call call;
+	int err;
+
+	node = node_of(fuse_req_userdata(req), id);
+	call_begin(&call, req, node, NULL, ACT_WRITE);
+	err = node->kind->flush == NULL ? 0 : node->kind->flush(&call, node, handle);
+	if (err < 0)
+		tell_opener(&call, handle, err);
+	if (node->kind->release != NULL)
+		node->kind->release(&call, node, handle);
+	if (handle_reads(handle))
+		pages_close(&call, node, handle);
+	handle_drop(handle);
+	fuse_reply_err(req, 0);
+}
+
+/* Every change was durable before it was answered. */
+void op_fsync(fuse_req_t req, fuse_ino_t id, int datasync, struct fuse_file_info *fi)
+{
+	(void)id, (void)datasync, (void)fi;
+	fuse_reply_err(req, 0);
+}
+
+void op_flock(fuse_req_t req, fuse_ino_t id, struct fuse_file_info *fi, int op)
+{
+	struct handle *handle = handle_hold(handle_of(fi));
+	struct node *node;
+	struct call call;
+
+	node = node_of(fuse_req_userdata(req), id);
+	call_begin(&call, req, node, NULL, ACT_FLOCK);
+	call_done(&call, node->kind->flock == NULL ? -EOPNOTSUPP : node->kind->flock(&call, node, handle, op));
+	handle_drop(handle);
+}
+
+/*
+ * fcntl locks end when any descriptor of the file is closed, which no lock of ours may. Having these operations is what
+ * keeps the kernel from granting such locks by itself.
+ */
+static void refuse_fcntl(fuse_req_t req, fuse_ino_t id)
+{
+	struct call call;
+
+	call_begin(&call, req, node_of(fuse_req_userdata(req), id), NULL, ACT_FLOCK);
+	call_fail(&call, call_refuse(&call, -EOPNOTSUPP, ATLOCK_INVALID_REQUEST,
+				     "fcntl and lockf locks are not supported: use flock(2), or create the file"));
+}
+
+void op_getlk(fuse_req_t req, fuse_ino_t id, struct fuse_file_info *fi, struct flock *lock)
+{
+	(void)fi, (void)lock;
+	refuse_fcntl(req, id);
+}
+
+void op_setlk(fuse_req_t req, fuse_ino_t id, struct fuse_file_info *fi, struct flock *lock, int sleep)
+{
+	(void)fi, (void)lock, (void)sleep;
+	refuse_fcntl(req, id);
+}
