@@ -65,6 +65,7 @@ ROOMS_core := base record people names state events text locks trees manager che
 ROOMS_fs := request tree wire daemon
 ROOMS_tools := cli client hold look top store audit atlantis bench .
 # Rooms that do not see each other.
+APART_fs := tree wire
 APART_tools := hold look top store audit atlantis bench
 
 # $(call until,ROOM,ROOMS): the rooms up to and including ROOM.

@@ -86,9 +86,9 @@ static int fs_init(struct fs *fs, int ready_fd)
 	fs->whys = whys_new();
 	fs->cache = cache_new(fs, &kind_lock);
 	fs->endings = endings_new(loop_catch_up);
-	fs->doors = doors_new();
+	fs->dir_access = dir_access_cache_new();
 	if (fs->inodes == NULL || fs->handles == NULL || fs->pages == NULL || fs->texts == NULL || fs->parks == NULL ||
-	    fs->whys == NULL || fs->cache == NULL || fs->endings == NULL || fs->doors == NULL)
+	    fs->whys == NULL || fs->cache == NULL || fs->endings == NULL || fs->dir_access == NULL)
 		return complain("start", strerror(ENOMEM));
 	return 0;
 }
@@ -103,7 +103,7 @@ static void fs_clear(struct fs *fs)
 	parks_free(fs->parks);
 	whys_free(fs->whys);
 	endings_free(fs->endings);
-	doors_free(fs->doors);
+	dir_access_cache_free(fs->dir_access);
 }
 
 /*

@@ -1,6 +1,6 @@
 /* The configuration file and the command line: atlockfs [-f] [-d] [--config FILE] [-o OPT,...] [--store DIR|URI] MOUNTPOINT */
-#ifndef OPTIONS_H
-#define OPTIONS_H
+#ifndef MOUNT_OPTIONS_H
+#define MOUNT_OPTIONS_H
 
 #include "fs.h"
 

@@ -4,64 +4,64 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#define DOOR_SLOTS 64
+#define SLOTS 64
 
 struct slot {
 	pthread_mutex_t mutex;
 	uint64_t dir; /* mutex, as all below */
 	uint64_t changes;
-	struct door door;
+	struct dir_access access;
 };
 
-struct doors {
-	_Atomic uint64_t changes; /* from 1, so that an empty slot is of no time */
-	struct slot slots[DOOR_SLOTS];
+struct dir_access_cache {
+	_Atomic uint64_t changes; /* starts at 1; 0 marks an empty slot */
+	struct slot slots[SLOTS];
 };
 
-struct doors *doors_new(void)
+struct dir_access_cache *dir_access_cache_new(void)
 {
-	struct doors *doors = calloc(1, sizeof(*doors));
+	struct dir_access_cache *cache = calloc(1, sizeof(*cache));
 
-	if (doors == NULL)
+	if (cache == NULL)
 		return NULL;
-	atomic_init(&doors->changes, 1);
-	for (size_t i = 0; i < DOOR_SLOTS; i++)
-		pthread_mutex_init(&doors->slots[i].mutex, NULL);
-	return doors;
+	atomic_init(&cache->changes, 1);
+	for (size_t i = 0; i < SLOTS; i++)
+		pthread_mutex_init(&cache->slots[i].mutex, NULL);
+	return cache;
 }
 
-void doors_free(struct doors *doors)
+void dir_access_cache_free(struct dir_access_cache *cache)
 {
-	if (doors == NULL)
+	if (cache == NULL)
 		return;
-	for (size_t i = 0; i < DOOR_SLOTS; i++)
-		pthread_mutex_destroy(&doors->slots[i].mutex);
-	free(doors);
+	for (size_t i = 0; i < SLOTS; i++)
+		pthread_mutex_destroy(&cache->slots[i].mutex);
+	free(cache);
 }
 
-void doors_changed(struct doors *doors)
+void dir_access_changed(struct dir_access_cache *cache)
 {
-	atomic_fetch_add(&doors->changes, 1);
+	atomic_fetch_add(&cache->changes, 1);
 }
 
-static bool slot_get(struct slot *slot, uint64_t dir, uint64_t changes, struct door *out)
+static bool slot_get(struct slot *slot, uint64_t dir, uint64_t changes, struct dir_access *out)
 {
 	bool known;
 
 	pthread_mutex_lock(&slot->mutex);
 	known = slot->dir == dir && slot->changes == changes;
 	if (known)
-		*out = slot->door;
+		*out = slot->access;
 	pthread_mutex_unlock(&slot->mutex);
 	return known;
 }
 
 /* Counted before it is read: a change in between makes it one of the past. */
-int door_get(struct call *call, uint64_t dir, struct door *out)
+int dir_access_get(struct call *call, uint64_t dir, struct dir_access *out)
 {
-	struct doors *doors = call->fs->doors;
-	struct slot *slot = &doors->slots[dir % DOOR_SLOTS];
-	uint64_t changes = atomic_load(&doors->changes);
+	struct dir_access_cache *cache = call->fs->dir_access;
+	struct slot *slot = &cache->slots[dir % SLOTS];
+	uint64_t changes = atomic_load(&cache->changes);
 	struct atlock_dir found;
 	int err;
 
@@ -70,11 +70,11 @@ int door_get(struct call *call, uint64_t dir, struct door *out)
 	err = atlock_dir_get(call->al, dir, &found);
 	if (err < 0)
 		return err;
-	*out = (struct door){ found.parent, found.mode, found.uid, found.gid };
+	*out = (struct dir_access){ found.parent, found.mode, found.uid, found.gid };
 	pthread_mutex_lock(&slot->mutex);
 	slot->dir = dir;
 	slot->changes = changes;
-	slot->door = *out;
+	slot->access = *out;
 	pthread_mutex_unlock(&slot->mutex);
 	return 0;
 }

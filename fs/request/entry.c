@@ -8,7 +8,7 @@
 #include "pages.h"
 
 int entry_make(struct call *call, struct node *dir, const char *name, const struct found *found,
-	      struct fuse_entry_param *out)
+	       struct fuse_entry_param *out)
 {
 	const struct kind *kind = found->kind;
 	struct inodes *inodes = call->fs->inodes;
@@ -69,8 +69,7 @@ void entry_open(struct fuse_file_info *fi, const struct kind *kind, const struct
 	fi->noflush = !file_flushes(kind, handle);
 }
 
-void entry_unopen(struct call *call, struct node *node, struct handle *handle,
-			const struct fuse_entry_param *entry)
+void entry_unopen(struct call *call, struct node *node, struct handle *handle, const struct fuse_entry_param *entry)
 {
 	if (handle_reads(handle))
 		pages_close(call, node, handle);

@@ -6,7 +6,7 @@
 
 /* Makes the node of what was found below `dir` and the reply that tells the kernel of it. -ENOMEM. */
 int entry_make(struct call *call, struct node *dir, const char *name, const struct found *found,
-	      struct fuse_entry_param *out);
+	       struct fuse_entry_param *out);
 
 /* Takes back what entry_make() counted, for a reply that did not go out. */
 void entry_drop(struct call *call, const struct fuse_entry_param *entry);

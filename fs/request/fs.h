@@ -3,9 +3,10 @@
  *
  * A mount is a struct fs. Every request makes a struct call on its stack, finds the node it is about (inode.h), runs that
  * node's row of operations (kind.h), and answers with what the row returned: a negative errno, 0, or CALL_PARKED when the
- * answer comes later, from park.c or lock_take.c, or has been given already.
+ * answer comes later, from parked.c or lock_take.c, or has been given already.
  *
- * Threads. Requests run on libfuse's workers, several at once. Each table (inodes, handles, pages, texts, parks, whys, cache, doors) has a mutex
+ * Threads. Requests run on libfuse's workers, several at once. Each table (inodes, handles, pages, texts, parks, whys, cache,
+ * dir_access) has a mutex
  * of its own, taken last and for a few instructions only; no call of the manager is made under one. That of an open
  * file's content is the exception: it orders reads and writes of one open file and is held across the manager's call.
  */
@@ -26,7 +27,7 @@
 #define FS_WRITE_BLOCK 4096U
 
 struct cache;
-struct doors;
+struct dir_access_cache;
 struct endings;
 struct handles;
 struct inodes;
@@ -47,7 +48,7 @@ struct fs {
 	struct parks *parks;
 	struct whys *whys;
 	struct cache *cache;
-	struct doors *doors;
+	struct dir_access_cache *dir_access;
 	struct endings *endings;
 	struct timespec started; /* what virtual directories show as their time */
 	_Atomic int64_t changed; /* and what lists show: wall time of the last change or refusal */

@@ -2,8 +2,8 @@
  * Which open files a process that is about to wait has: an flock(2) on one of them, inherited or its own, cannot end before its
  * call returns. See atlock_wait_behind().
  */
-#ifndef BEHIND_H
-#define BEHIND_H
+#ifndef OPEN_FILES_H
+#define OPEN_FILES_H
 
 #include "fs.h"
 

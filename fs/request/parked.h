@@ -2,8 +2,8 @@
  * Requests that wait for a lock. A parked request occupies memory and no thread: the manager tells when the lock is there
  * or the wait has failed, and the reply goes out then. An interrupt (^C, timeout, kill) takes it out of the queue at once.
  */
-#ifndef PARK_H
-#define PARK_H
+#ifndef PARKED_H
+#define PARKED_H
 
 #include "kind.h"
 

@@ -71,10 +71,10 @@ static int dir_permit(struct call *call, const struct atlock_dir *dir, int want)
 static int dir_may(struct call *call, const struct node *dir, int want)
 {
 	struct atlock_dir found;
-	struct door door;
-	int err = door_get(call, dir->dir, &door);
+	struct dir_access access;
+	int err = dir_access_get(call, dir->dir, &access);
 
-	if (err < 0 || permit_mode(call, door.mode, door.uid, door.gid, want) == 0)
+	if (err < 0 || permit_mode(call, access.mode, access.uid, access.gid, want) == 0)
 		return err;
 	/* The reason names it. */
 	err = atlock_dir_get(call->al, dir->dir, &found);
@@ -132,13 +132,13 @@ int permit_change(struct call *call, const struct node *dir)
 
 int permit_remove(struct call *call, const struct node *dir, uid_t uid)
 {
-	struct door door;
+	struct dir_access access;
 	int err = permit_change(call, dir);
 
 	if (err != 0 || dir->dir == NODE_NO_DIR || call->ctx->uid == 0 || call->ctx->uid == uid)
 		return err;
-	err = door_get(call, dir->dir, &door);
-	if (err < 0 || (door.mode & S_ISVTX) == 0 || door.uid == call->ctx->uid)
+	err = dir_access_get(call, dir->dir, &access);
+	if (err < 0 || (access.mode & S_ISVTX) == 0 || access.uid == call->ctx->uid)
 		return err;
 	return call_refuse(call, -EPERM, ATLOCK_PERMISSION_DENIED,
 			   "the directory is sticky: only its owner or the owner of what is in it may remove that");
@@ -146,11 +146,11 @@ int permit_remove(struct call *call, const struct node *dir, uid_t uid)
 
 void permit_limit_life(struct call *call, const struct node *dir, struct life *life)
 {
-	struct door door;
+	struct dir_access access;
 
 	if (dir->dir == NODE_NO_DIR || life->entry <= 0)
 		return;
-	if (door_get(call, dir->dir, &door) < 0 || (door.mode & 0111U) != 0111U)
+	if (dir_access_get(call, dir->dir, &access) < 0 || (access.mode & 0111U) != 0111U)
 		life->entry = 0;
 }
 
@@ -175,13 +175,13 @@ int permit_attr(struct call *call, struct node *node, struct stat *st)
 int permit(struct call *call, struct node *node, int want)
 {
 	struct stat st;
-	struct door door;
+	struct dir_access access;
 	int err;
 
 	if (call->ctx->uid == 0 || node->kind->permits)
 		return 0;
-	if (node->dir != NODE_NO_DIR && door_get(call, node->dir, &door) == 0 &&
-	    permit_mode(call, door.mode, door.uid, door.gid, want) == 0)
+	if (node->dir != NODE_NO_DIR && dir_access_get(call, node->dir, &access) == 0 &&
+	    permit_mode(call, access.mode, access.uid, access.gid, want) == 0)
 		return permit_reach(call, node);
 	err = permit_attr(call, node, &st);
 	if (err == 0)

@@ -35,17 +35,17 @@ static void groups_read(struct reach *reach)
 static bool dir_may(struct reach *reach, uint64_t dir, uint64_t *parent)
 {
 	struct call *call = reach->call;
-	struct door door;
+	struct dir_access access;
 	bool may;
 
-	if (door_get(call, dir, &door) < 0)
+	if (dir_access_get(call, dir, &access) < 0)
 		return false;
-	*parent = door.parent;
-	if ((door.mode & 0111U) == 0111U)
+	*parent = access.parent;
+	if ((access.mode & 0111U) == 0111U)
 		return true;
 	if (!reach->grouped)
 		groups_read(reach);
-	may = permit_mode(call, door.mode, door.uid, door.gid, X_OK) == 0;
+	may = permit_mode(call, access.mode, access.uid, access.gid, X_OK) == 0;
 	call->why = (struct atlock_why){ .text = "" };
 	return may;
 }

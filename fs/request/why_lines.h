@@ -3,8 +3,8 @@
  * was not refused anything yet, gets the last refusal of its uid. The table is bounded: when it is full, the user with
  * the most lines loses the oldest of them.
  */
-#ifndef WHY_H
-#define WHY_H
+#ifndef WHY_LINES_H
+#define WHY_LINES_H
 
 #include "fs.h"
 

@@ -112,7 +112,7 @@ static int custom_rmdir(struct call *call, struct node *dir, const char *name)
 	if (err < 0)
 		return err;
 	err = atlock_dir_remove(call->al, dir->dir, name, &call->why);
-	doors_changed(call->fs->doors);
+	dir_access_changed(call->fs->dir_access);
 	return err > 0 ? -ENOENT : err;
 }
 
@@ -154,7 +154,7 @@ static int custom_set(struct call *call, struct node *node, struct handle *handl
 	if (call->ctx->uid != 0 && (which & FUSE_SET_ATTR_UID) && change.uid != dir.uid)
 		return -EPERM;
 	err = atlock_dir_set(call->al, node->dir, &change, &call->why);
-	doors_changed(call->fs->doors);
+	dir_access_changed(call->fs->dir_access);
 	if (err == 0 && (which & FUSE_SET_ATTR_MODE) != 0 && (want->st_mode & 0111U) != 0111U)
 		cache_closed(call->fs->cache);
 	return err > 0 ? -ENOENT : err;

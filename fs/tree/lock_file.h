@@ -1,6 +1,6 @@
 /* Locks as files: what their directories do to them. The rows of an open lock itself are in kind_lock.c. */
-#ifndef LOCK_H
-#define LOCK_H
+#ifndef LOCK_FILE_H
+#define LOCK_FILE_H
 
 #include "kind.h"
 

@@ -1,6 +1,6 @@
 /* What the files and directories of owners/ have in common: their path, with any spelling of the URL in it. */
-#ifndef OWNERS_H
-#define OWNERS_H
+#ifndef OWNERS_ROW_H
+#define OWNERS_ROW_H
 
 #include "kind.h"
 

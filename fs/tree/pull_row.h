@@ -1,6 +1,6 @@
 /* From a node below pulls/ to the pull request it belongs to, and writes that may come in pieces. */
-#ifndef PULL_H
-#define PULL_H
+#ifndef PULL_ROW_H
+#define PULL_ROW_H
 
 #include "kind.h"
 

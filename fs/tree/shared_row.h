@@ -1,6 +1,6 @@
 /* shared/: from a node to the resource and the app it names. */
-#ifndef SHARED_H
-#define SHARED_H
+#ifndef SHARED_ROW_H
+#define SHARED_ROW_H
 
 #include "kind.h"
 

@@ -2,8 +2,8 @@
  * Names of tickets in queue/<lock>/. One is made as "<priority>[@who]" and listed as
  * "<rank>-<priority>-<sequence>-<owner>@<who>", which sorts in service order; both find it.
  */
-#ifndef TICKET_H
-#define TICKET_H
+#ifndef TICKET_NAME_H
+#define TICKET_NAME_H
 
 #include "kind.h"
 
