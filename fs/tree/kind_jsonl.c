@@ -17,8 +17,8 @@
 #include "pages.h"
 #include "permit.h"
 #include "reach.h"
-#include "texts.h"
 #include "rows.h"
+#include "texts.h"
 
 #define PAGE_LINES 32
 #define PAGE_BYTES (16U * 1024) /* what lines have at most before the last of a page: texts may be long */
