@@ -170,7 +170,7 @@ static int holder_set(struct op *op, struct change *change, const struct atlock_
 	new->state = RECORD_ACQUIRED;
 	new->claim_by = 0;
 	/* What ended the lock before does not end it any more: then a lease must. */
-	if (new->ttl == ATLOCK_NEVER && !op->caller->admin && rules_needs_lease(to)) {
+	if (new->ttl == ATLOCK_NEVER && !op->caller->admin && holder_needs_lease(to)) {
 		new->ttl = op->options->default_ttl;
 		new->expires = op->now + new->ttl;
 	}

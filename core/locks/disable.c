@@ -8,17 +8,11 @@
 #include "grant.h"
 #include "holder.h"
 #include "lock.h"
+#include "rules.h"
 #include "seal.h"
 
-#define DISABLE_OWNER "root"
 #define DISABLE_LOCK "gapply" /* the key of global/apply */
 #define DISABLE_TEXT "reason=applies are disabled by the option disable_apply\n"
-
-bool disable_apply_holds(const struct record_lock *record)
-{
-	return slice_equal(record->who, slice_of(HOLDER_DISABLE)) &&
-	       slice_equal(record->owner, slice_of(DISABLE_OWNER));
-}
 
 /* Whoever had it loses it, as when an administrator removes it; those who wait go on waiting. */
 static int disable_take(struct op *op, struct slice lock, const struct record_lock *old)
@@ -31,7 +25,7 @@ static int disable_take(struct op *op, struct slice lock, const struct record_lo
 		.pid = (uint32_t)getpid(),
 		.boot = op->al->boot,
 		.ttl = ATLOCK_NEVER,
-		.owner = slice_of(DISABLE_OWNER),
+		.owner = slice_of(HOLDER_DISABLE_OWNER),
 		.who = slice_of(HOLDER_DISABLE),
 		.host = slice_of(op->al->host),
 	};
@@ -60,7 +54,7 @@ int disable_apply_set(struct op *op, bool on)
 	struct slice lock = slice_of(DISABLE_LOCK);
 	struct record_lock record;
 	int rc = table_lock_get(op, lock, &record);
-	bool held = rc == 0 && disable_apply_holds(&record);
+	bool held = rc == 0 && rules_is_disabled(&record);
 
 	if (rc < 0 || held == on)
 		return rc < 0 ? rc : 0;

@@ -13,7 +13,4 @@ int disable_apply_set(struct op *op, bool on);
 /* What opening a store with or without the option does. */
 int disable_apply_open(struct atlock *al);
 
-/* Whether a lock is held by the option. */
-bool disable_apply_holds(const struct record_lock *record);
-
 #endif

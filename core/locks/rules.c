@@ -6,7 +6,6 @@
 
 #include "allow.h"
 #include "dir_path.h"
-#include "disable.h"
 #include "holder.h"
 #include "meta.h"
 #include "name.h"
@@ -41,6 +40,12 @@ bool rules_is_holder(const struct op *op, const struct record_lock *record, cons
 bool rules_is_waiter(const struct op *op, const struct record_ticket *record, const struct atlock_caller *caller)
 {
 	return is_same(op, record->owner, record->who, record->start, record->boot, caller);
+}
+
+bool rules_is_disabled(const struct record_lock *record)
+{
+	return slice_equal(record->who, slice_of(HOLDER_DISABLE)) &&
+	       slice_equal(record->owner, slice_of(HOLDER_DISABLE_OWNER));
 }
 
 /* By mode and policy. Of the caller's groups only the first is known here: in doubt it is not shown. */
@@ -189,7 +194,7 @@ int rules_may_change(struct op *op, struct slice lock, const struct record_lock 
 	bool force;
 	int err;
 
-	if (disable_apply_holds(record))
+	if (rules_is_disabled(record))
 		return rules_refuse_held(op, lock, record, -EPERM, ATLOCK_PERMISSION_DENIED,
 					 "nobody can release it while the option disable_apply is set");
 	if (rules_is_holder(op, record, op->caller))
@@ -225,17 +230,10 @@ int rules_version(struct op *op, const struct record_lock *record)
 		       (uintmax_t)record->version, (uintmax_t)op->request->version);
 }
 
-bool rules_needs_lease(const struct atlock_caller *caller)
-{
-	enum holder_kind kind = holder_kind(caller->who);
-
-	return kind != HOLDER_PROCESS && kind != HOLDER_PULL && kind != HOLDER_FLOCK;
-}
-
 int rules_ttl(const struct atlock_options *options, const struct atlock_caller *caller, int64_t asked, int64_t *ttl,
 	      struct atlock_why *why)
 {
-	bool ends_otherwise = !rules_needs_lease(caller);
+	bool ends_otherwise = !holder_needs_lease(caller);
 	char most[32];
 
 	if (asked == 0) {

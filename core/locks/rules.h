@@ -11,6 +11,9 @@
 bool rules_is_holder(const struct op *op, const struct record_lock *record, const struct atlock_caller *caller);
 bool rules_is_waiter(const struct op *op, const struct record_ticket *record, const struct atlock_caller *caller);
 
+/* Whether the lock is held by the option disable_apply. */
+bool rules_is_disabled(const struct record_lock *record);
+
 /*
  * 0 if the caller may change the lock: its holder, or with `force` an administrator or whom the policy allows `by`, if the request's
  * name says who that holder is (or admin_rm=any). -EPERM, -EACCES.
@@ -32,9 +35,6 @@ int rules_version(struct op *op, const struct record_lock *record);
 /* What lease a request gets: its own, the default, or none. -EINVAL. Whether it may be without end: allow_lease(). */
 int rules_ttl(const struct atlock_options *options, const struct atlock_caller *caller, int64_t asked, int64_t *ttl,
 	      struct atlock_why *why);
-
-/* Whether nothing but a lease ends what this holder has: not a process, a pull request or an open file. */
-bool rules_needs_lease(const struct atlock_caller *caller);
 
 /* How long a wait may last. -EINVAL. */
 int rules_timeout(const struct atlock_options *options, int64_t asked, int64_t *timeout, struct atlock_why *why);

@@ -76,6 +76,13 @@ static bool number_read(const char *who, const char *prefix, long long max, long
 	return bad == NULL;
 }
 
+bool holder_needs_lease(const struct atlock_caller *caller)
+{
+	enum holder_kind kind = holder_kind(caller->who);
+
+	return kind != HOLDER_PROCESS && kind != HOLDER_PULL && kind != HOLDER_FLOCK;
+}
+
 bool holder_pid(const char *who, pid_t *out)
 {
 	long long number;

@@ -27,8 +27,12 @@ enum holder_kind { HOLDER_PLAIN, HOLDER_SESSION, HOLDER_PROCESS, HOLDER_PULL, HO
 
 enum holder_kind holder_kind(const char *who);
 
+/* Whether nothing but a lease ends what this holder has: not a process, a pull request or an open file. */
+bool holder_needs_lease(const struct atlock_caller *caller);
+
 /* The who of what the manager holds itself, for the option of that name: no user may write it. */
 #define HOLDER_DISABLE "disable_apply"
+#define HOLDER_DISABLE_OWNER "root"
 
 /* The number in "pid:N" or "pr:N": decimal, from 1, spelled the one way. False if it is no such who. */
 bool holder_pid(const char *who, pid_t *out);
