@@ -1,4 +1,5 @@
-/* Taking a lock and giving it back, as callers see it: waiting for the store, or told of the end. */
+#include "acquire.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,51 +12,49 @@
 #include "lock.h"
 #include "rules.h"
 #include "shared_guard.h"
-#include "view.h"
+#include "waits.h"
 #include "why.h"
 
-/* --- Acquire --- */
-
-struct acquire {
-	const struct atlock_request *req;
-	struct text_change change;
-	int64_t ttl; /* for a new grant */
-	enum atlock_priority priority;
-	int64_t asked; /* what the request says, 0 if nothing */
-	struct atlock_caller holder;
-	struct atlock_grant *out;
-};
+/* The caller does not join the queue of a lock that is not his, or must not hold it already. */
+static int acquire_refuse(struct op *op, struct slice lock, const struct record_lock *record)
+{
+	if (record->state == RECORD_DELAYED)
+		return rules_refuse_held(op, lock, record, -EBUSY, ATLOCK_LOCK_EXISTS, "");
+	if (!rules_is_holder(op, record, op->holder))
+		return lock_refuse_other(op, lock, record, op->request->exclusive);
+	return rules_refuse_held(op, lock, record, -EEXIST, ATLOCK_LOCK_EXISTS, "you hold it already");
+}
 
 static int acquire_one(struct op *op, struct acquire *acquire)
 {
 	struct slice lock = name_slice(acquire->req->name);
+	bool again = acquire->joins || !acquire->req->exclusive;
 	struct record_lock record;
 	int rc;
 
 	op->request = acquire->req;
 	op->holder = &acquire->holder;
+	acquire->ticket = 0;
 	rc = why_line(op->why, allow_lease(op, lock, acquire->asked), acquire->change.lease_line);
 	if (rc < 0)
 		return rc;
 	rc = expire_lock(op, lock, &record);
 	if (rc < 0)
 		return rc;
-	if (rc == 1) {
+	if (rc == 1)
 		rc = lock_take(op, lock, acquire->ttl, acquire->priority, &acquire->change, &record);
-	} else if (record.state == RECORD_DELAYED) {
-		rc = rules_refuse_held(op, lock, &record, -EBUSY, ATLOCK_LOCK_EXISTS, "");
-	} else if (!rules_is_holder(op, &record, op->holder)) {
-		rc = lock_refuse_other(op, lock, &record, op->request->exclusive);
-	} else if (op->request->exclusive) {
-		rc = rules_refuse_held(op, lock, &record, -EEXIST, ATLOCK_LOCK_EXISTS, "you hold it already");
-	} else {
+	else if (again && record.state != RECORD_DELAYED && rules_is_holder(op, &record, op->holder))
 		rc = lock_again(op, lock, acquire->asked == 0 ? 0 : acquire->ttl, &acquire->change, &record);
-	}
-	if (rc >= 0 && acquire->out != NULL) {
-		table_grant_fill(acquire->out, &record);
-		acquire->out->again = rc == 1;
-	}
+	else
+		return acquire->joins ? queue_join(op, lock, &record, acquire) : acquire_refuse(op, lock, &record);
+	table_grant_fill(&acquire->grant, &record);
+	acquire->grant.again = rc == ACQUIRE_AGAIN;
 	return rc;
+}
+
+static int acquire_in_txn(struct op *op)
+{
+	return acquire_one(op, op->arg);
 }
 
 /*
@@ -77,32 +76,37 @@ static int acquire_holder(struct atlock *al, struct acquire *acquire, struct atl
 }
 
 /* Everything that can be refused without looking at the lock. */
-static int acquire_prepare(struct atlock *al, const struct atlock_request *req, struct acquire *acquire,
-			   struct atlock_grant *out, struct atlock_why *why)
+static int acquire_prepare(struct atlock *al, const struct atlock_request *req, bool joins, struct acquire *acquire,
+			   struct atlock_why *why)
 {
+	const struct atlock_options *options = state_options(al);
+	const struct text_change *change = &acquire->change;
 	int rc;
 
 	rc = rules_request(req, why);
 	if (rc == 0)
-		rc = shared_request(req, why);
+		rc = joins ? shared_refuse_wait(req, why) : shared_request(req, why);
 	if (rc == 0)
 		rc = limit_rate(al, req->caller, why);
-	if (rc < 0)
-		return rc;
-	rc = lock_text_parse(req, req->caller->admin, &acquire->change, why);
+	if (rc == 0)
+		rc = lock_text_parse(req, !joins && req->caller->admin, &acquire->change, why);
 	if (rc < 0)
 		return rc;
 	acquire->req = req;
+	acquire->joins = joins;
+	acquire->priority = joins ? req->priority : ATLOCK_NORMAL;
+	if (change->priority >= 0)
+		acquire->priority = (enum atlock_priority)change->priority;
+	acquire->asked = change->ttl != 0 ? change->ttl : req->ttl;
 	rc = acquire_holder(al, acquire, why);
-	acquire->out = out;
-	acquire->priority = acquire->change.priority >= 0 ? (enum atlock_priority)acquire->change.priority
-							  : ATLOCK_NORMAL;
-	acquire->asked = acquire->change.ttl != 0 ? acquire->change.ttl : req->ttl;
 	if (rc == 0)
 		rc = why_line(why,
-			      rules_ttl(state_options(al), req->caller,
-					shared_ttl(state_options(al), req->name, acquire->asked), &acquire->ttl, why),
-			      acquire->change.lease_line);
+			      rules_ttl(options, req->caller, shared_ttl(options, req->name, acquire->asked),
+					&acquire->ttl, why),
+			      change->lease_line);
+	if (rc == 0 && joins)
+		rc = rules_timeout(options, change->timeout != 0 ? change->timeout : req->timeout, &acquire->timeout,
+				   why);
 	if (rc == 0)
 		rc = bound_watch(al, req->caller, why);
 	if (rc < 0)
@@ -110,86 +114,71 @@ static int acquire_prepare(struct atlock *al, const struct atlock_request *req, 
 	return rc;
 }
 
-static int acquire_in_txn(struct op *op)
+/* Begins an operation that is counted as `call`: 0, or a refusal that has been counted. */
+static int acquire_begin(struct op *op, struct atlock *al, const struct atlock_request *req, enum metrics_call call,
+			 struct acquire *acquire, struct atlock_why *why)
 {
-	return acquire_one(op, op->arg);
+	int rc;
+
+	if (al == NULL)
+		return why_set(why, -EINVAL, ATLOCK_INVALID_REQUEST, "no manager given");
+	rc = acquire_prepare(al, req, call != METRICS_ACQUIRE, acquire, why);
+	if (rc < 0)
+		return metrics_refused(al, call, rc, why);
+	op_init(op, al, req->caller, why);
+	op->call = call;
+	op->arg = acquire;
+	return 0;
 }
+
+/* Ends it: the caller is told of the lock if he has it now. */
+static int acquire_end(struct acquire *acquire, int rc, struct atlock_grant *out)
+{
+	text_change_free(&acquire->change);
+	if ((rc == ACQUIRE_NEW || rc == ACQUIRE_AGAIN) && out != NULL)
+		*out = acquire->grant;
+	return rc;
+}
+
+/* --- At once --- */
 
 int atlock_acquire(struct atlock *al, const struct atlock_request *req, struct atlock_grant *out,
 		   struct atlock_why *why)
 {
 	struct acquire acquire;
 	struct op op;
-	int rc;
+	int rc = acquire_begin(&op, al, req, METRICS_ACQUIRE, &acquire, why);
 
-	if (al == NULL)
-		return why_set(why, -EINVAL, ATLOCK_INVALID_REQUEST, "no manager given");
-	rc = acquire_prepare(al, req, &acquire, out, why);
-	if (rc < 0)
-		return metrics_refused(al, METRICS_ACQUIRE, rc, why);
-	op_init(&op, al, req->caller, why);
-	op.call = METRICS_ACQUIRE;
-	op.arg = &acquire;
-	rc = op_run(&op, acquire_in_txn);
-	text_change_free(&acquire.change);
-	return rc;
+	return rc < 0 ? rc : acquire_end(&acquire, op_run(&op, acquire_in_txn), out);
 }
 
-/* A call that is ended by whoever commits it. */
 struct started {
-	struct op op; /* first: an operation's end finds the rest by it */
+	struct op op; /* first: the end of the operation finds the rest by it */
 	struct acquire acquire;
-	atlock_end_fn *end;
-	void *arg;
+	struct atlock_grant *out;
 };
 
-static struct started *started_new(atlock_end_fn *end, void *arg, struct atlock_why *why)
-{
-	struct started *started = malloc(sizeof(*started));
-
-	if (started == NULL) {
-		end(arg, why_set(why, -ENOMEM, ATLOCK_BACKEND_ERROR, "out of memory"));
-		return NULL;
-	}
-	started->end = end;
-	started->arg = arg;
-	return started;
-}
-
-static void started_end(struct started *started, int rc)
-{
-	atlock_end_fn *end = started->end;
-	void *arg = started->arg;
-
-	free(started);
-	end(arg, rc);
-}
-
-static void acquire_end(struct op *op, int rc)
+static void started_end(struct op *op, int rc)
 {
 	struct started *started = (struct started *)op;
 
-	text_change_free(&started->acquire.change);
-	started_end(started, rc);
+	op_tell_end(op, acquire_end(&started->acquire, rc, started->out));
 }
 
 void atlock_acquire_start(struct atlock *al, const struct atlock_request *req, struct atlock_grant *out,
 			  struct atlock_why *why, atlock_end_fn *end, void *arg)
 {
-	struct started *started = started_new(end, arg, why);
+	struct started *started = op_new(sizeof(*started), end, arg, why);
 	int rc;
 
 	if (started == NULL)
 		return;
-	rc = acquire_prepare(al, req, &started->acquire, out, why);
-	if (rc < 0) {
-		started_end(started, metrics_refused(al, METRICS_ACQUIRE, rc, why));
-		return;
-	}
-	op_init(&started->op, al, req->caller, why);
-	started->op.call = METRICS_ACQUIRE;
-	started->op.arg = &started->acquire;
-	op_submit(&started->op, acquire_in_txn, acquire_end);
+	started->out = out;
+	rc = acquire_begin(&started->op, al, req, METRICS_ACQUIRE, &started->acquire, why);
+	if (rc < 0)
+		op_tell_end(&started->op, rc);
+	else
+		op_submit(&started->op, acquire_in_txn, started_end);
 }
 
 #define ACQUIRE_ALL_MAX 65536 /* nobody else writes meanwhile */
@@ -232,7 +221,7 @@ int atlock_acquire_all(struct atlock *al, const struct atlock_request *reqs, siz
 		return why_set(why, -ENOMEM, ATLOCK_BACKEND_ERROR, "out of memory");
 	for (i = 0; i < n && rc == 0; i++) {
 		all.failed = i;
-		rc = acquire_prepare(al, &reqs[i], &all.each[i], out != NULL ? &out[i] : NULL, why);
+		rc = acquire_prepare(al, &reqs[i], false, &all.each[i], why);
 		all.count += rc == 0;
 	}
 	if (rc == 0) {
@@ -244,88 +233,55 @@ int atlock_acquire_all(struct atlock *al, const struct atlock_request *reqs, siz
 		(void)metrics_refused(al, METRICS_ACQUIRE, rc, why);
 	}
 	for (i = 0; i < all.count; i++)
-		text_change_free(&all.each[i].change);
+		(void)acquire_end(&all.each[i], rc, out != NULL ? &out[i] : NULL);
 	free(all.each);
 	if (rc < 0 && failed != NULL)
 		*failed = all.failed;
 	return rc;
 }
 
-/* --- Release --- */
+/* --- With a place in the queue --- */
 
-static int release_in_txn(struct op *op)
+int atlock_enqueue(struct atlock *al, const struct atlock_request *req, uint64_t *ticket, struct atlock_grant *grant,
+		   struct atlock_why *why)
 {
-	struct slice lock = name_slice(op->request->name);
-	struct atlock_view *out = op->arg;
-	struct record_queue queue;
-	struct record_lock record;
-	bool own;
-	int rc;
+	struct acquire acquire;
+	struct op op;
+	int rc = acquire_begin(&op, al, req, METRICS_ENQUEUE, &acquire, why);
 
-	op->call = METRICS_RELEASE;
-	rc = expire_lock_queue(op, lock, &record, &queue);
-	if (rc == 0)
-		rc = rules_meant(op, &record);
-	if (rc == 1 && op->request->token != 0)
-		return rules_refuse_free(op, lock);
-	if (rc != 0)
-		return rc;
-	rc = rules_may_change(op, lock, &record, POLICY_FORCE);
-	if (rc == 0)
-		rc = rules_version(op, &record);
 	if (rc < 0)
 		return rc;
-	own = rules_is_holder(op, &record, op->caller);
-	/* An open file that is closed cannot keep its lock. */
-	if (own && holder_kind(op->caller->who) != HOLDER_FLOCK)
-		rc = allow_action(op, lock, POLICY_RELEASE);
-	if (rc < 0)
-		return rc;
-	if (out != NULL) {
-		/* The function may run again: what an earlier run left is void. */
-		atlock_view_clear(out);
-		rc = view_make(op, lock, &record, out);
-		if (rc < 0)
-			return rc;
-		out->state = ATLOCK_RELEASED;
-	}
-	op->call = own ? METRICS_RELEASE : METRICS_FORCE;
-	rc = lock_release(op, lock, &record, &queue, own ? ATLOCK_EVENT_RELEASED : ATLOCK_EVENT_FORCED);
-	return rc < 0 ? rc : 0;
+	rc = acquire_end(&acquire, op_run(&op, acquire_in_txn), grant);
+	if (rc == ACQUIRE_NEW || rc == ACQUIRE_AGAIN)
+		return 2;
+	if (rc >= 0 && ticket != NULL)
+		*ticket = acquire.ticket;
+	return rc < 0 ? rc : rc == ACQUIRE_WAITS;
 }
 
-int atlock_release(struct atlock *al, const struct atlock_request *req, struct atlock_view *out, struct atlock_why *why)
+int atlock_wait(struct atlock *al, const struct atlock_request *req, atlock_done_fn *done, void *arg, uint64_t *wait,
+		struct atlock_grant *out, struct atlock_why *why)
 {
+	struct acquire acquire;
+	int64_t began;
 	struct op op;
 	int rc;
 
-	rc = rules_begin(&op, al, req, METRICS_RELEASE, out, why);
+	if (done == NULL)
+		return why_set(why, -EINVAL, ATLOCK_INVALID_REQUEST, "a wait needs somebody to tell");
+	rc = acquire_begin(&op, al, req, METRICS_WAIT, &acquire, why);
 	if (rc < 0)
 		return rc;
-	if (out != NULL)
-		memset(out, 0, sizeof(*out));
-	rc = op_run(&op, release_in_txn);
-	if (rc < 0 && out != NULL)
-		atlock_view_clear(out);
-	return rc;
-}
-
-static void release_end(struct op *op, int rc)
-{
-	started_end((struct started *)op, rc);
-}
-
-void atlock_release_start(struct atlock *al, const struct atlock_request *req, struct atlock_why *why,
-			  atlock_end_fn *end, void *arg)
-{
-	struct started *started = started_new(end, arg, why);
-	int rc;
-
-	if (started == NULL)
-		return;
-	rc = rules_begin(&started->op, al, req, METRICS_RELEASE, NULL, why);
-	if (rc < 0)
-		started_end(started, rc);
-	else
-		op_submit(&started->op, release_in_txn, release_end);
+	began = steady_now();
+	op.call = METRICS_NONE; /* it is counted when the wait ends */
+	op.wait = waits_add(al->waits, req, done, arg);
+	if (wait != NULL)
+		*wait = op.wait;
+	rc = op.wait == 0 ? why_set(why, -ENOMEM, ATLOCK_BACKEND_ERROR, "out of memory") : op_run(&op, acquire_in_txn);
+	rc = acquire_end(&acquire, rc, out);
+	if (rc == ACQUIRE_QUEUED)
+		return 1;
+	if (op.wait != 0)
+		(void)waits_remove(al->waits, op.wait);
+	return metrics_count(&al->metrics, METRICS_WAIT, began, rc < 0 ? rc : 0, why);
 }

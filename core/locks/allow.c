@@ -1,7 +1,6 @@
 #include "allow.h"
 
 #include <errno.h>
-#include <string.h>
 
 #include "dir_path.h"
 #include "holder.h"

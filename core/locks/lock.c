@@ -71,6 +71,23 @@ int lock_text_put(struct op *op, struct slice lock, const struct text_change *ch
 	return rc == 0 && after > before ? space_check(op) : rc;
 }
 
+/* Every condition of taking a free lock, in the order in which they are told. A new shape of lock is a line here. */
+static int admit(struct op *op, struct slice lock, const struct record_lock *asked)
+{
+	int rc;
+
+	rc = dir_check(op, lock);
+	if (rc == 0)
+		rc = allow_action(op, lock, POLICY_ACQUIRE);
+	if (rc == 0)
+		rc = allow_priority(op, lock, (enum atlock_priority)asked->priority);
+	if (rc == 0 && op->caller != NULL)
+		rc = limit_locks(op, slice_of(op->caller->owner));
+	if (rc == 0)
+		rc = space_check(op);
+	return rc == 0 ? shared_guard(op, lock, asked) : rc;
+}
+
 int lock_take(struct op *op, struct slice lock, int64_t ttl, enum atlock_priority priority,
 	      const struct text_change *change, struct record_lock *out)
 {
@@ -82,19 +99,8 @@ int lock_take(struct op *op, struct slice lock, int64_t ttl, enum atlock_priorit
 	};
 	int rc;
 
-	rc = dir_check(op, lock);
-	if (rc == 0)
-		rc = allow_action(op, lock, POLICY_ACQUIRE);
-	if (rc == 0)
-		rc = allow_priority(op, lock, priority);
-	if (rc == 0 && op->caller != NULL)
-		rc = limit_locks(op, slice_of(op->caller->owner));
-	if (rc == 0)
-		rc = space_check(op);
-	if (rc < 0)
-		return rc;
 	lock_from_caller(op, &record);
-	rc = shared_guard(op, lock, &record);
+	rc = admit(op, lock, &record);
 	if (rc == 0)
 		rc = grant_write(op, lock, NULL, &record);
 	if (rc == 0)

@@ -50,6 +50,28 @@ static void pile_free(struct pile *pile)
 	pile_init(pile);
 }
 
+void *op_new(size_t size, atlock_end_fn *told, void *arg, struct atlock_why *why)
+{
+	struct op *op = malloc(size);
+
+	if (op == NULL) {
+		told(arg, why_set(why, -ENOMEM, ATLOCK_BACKEND_ERROR, "out of memory"));
+		return NULL;
+	}
+	op->told = told;
+	op->told_arg = arg;
+	return op;
+}
+
+void op_tell_end(struct op *op, int rc)
+{
+	atlock_end_fn *told = op->told;
+	void *arg = op->told_arg;
+
+	free(op);
+	told(arg, rc);
+}
+
 void op_init(struct op *op, struct atlock *al, const struct atlock_caller *caller, struct atlock_why *why)
 {
 	const struct config *config = state_config(al);
@@ -355,7 +377,7 @@ int op_run(struct op *op, op_fn *fn)
 
 static void op_job_done(struct store_job *job, int result)
 {
-	struct op *op = job->arg;
+	struct op *op = (struct op *)job;
 
 	op->end(op, op_end(op, result));
 }

@@ -49,6 +49,9 @@ typedef int op_fn(struct op *op);
 typedef void op_end_fn(struct op *op, int rc);
 
 struct op {
+	struct store_job job; /* first: cast back to the operation */
+	atlock_end_fn *told;  /* who only started it: see op_new() */
+	void *told_arg;
 	struct atlock *al;
 	const struct atlock_options *options;
 	const struct policy *policy; /* that binds the caller; NULL: none does. See allow.h */
@@ -67,7 +70,6 @@ struct op {
 	bool decided;  /* the function has succeeded; what fails after it is the store */
 	int64_t began; /* see steady_now() */
 	op_end_fn *end;
-	struct store_job job;
 	struct tally_changes tallied;
 
 	/* Set anew for each run. */
@@ -116,6 +118,13 @@ int op_run(struct op *op, op_fn *fn);
 
 /* As op_run(): `end` gets what that would have returned, perhaps before this returns, on any thread that uses the store. */
 void op_submit(struct op *op, op_fn *fn, op_end_fn *end);
+
+/*
+ * Memory that begins with an operation, for a call that is told of its end; NULL if there is none, and then the call has been told.
+ * op_tell_end() frees it and tells the call; it is an op_end_fn.
+ */
+void *op_new(size_t size, atlock_end_fn *told, void *arg, struct atlock_why *why);
+void op_tell_end(struct op *op, int rc);
 
 /* Runs `fn` on one consistent state, without the right to write. */
 int op_view(struct op *op, op_fn *fn);

@@ -1,0 +1,82 @@
+/* Giving a lock back, as callers see it: waiting for the store, or told of the end. */
+#include <errno.h>
+#include <string.h>
+
+#include "allow.h"
+#include "grant.h"
+#include "holder.h"
+#include "lock.h"
+#include "rules.h"
+#include "view.h"
+
+static int release_in_txn(struct op *op)
+{
+	struct slice lock = name_slice(op->request->name);
+	struct atlock_view *out = op->arg;
+	struct record_queue queue;
+	struct record_lock record;
+	bool own;
+	int rc;
+
+	op->call = METRICS_RELEASE;
+	rc = expire_lock_queue(op, lock, &record, &queue);
+	if (rc == 0)
+		rc = rules_meant(op, &record);
+	if (rc == 1 && op->request->token != 0)
+		return rules_refuse_free(op, lock);
+	if (rc != 0)
+		return rc;
+	rc = rules_may_change(op, lock, &record, POLICY_FORCE);
+	if (rc == 0)
+		rc = rules_version(op, &record);
+	if (rc < 0)
+		return rc;
+	own = rules_is_holder(op, &record, op->caller);
+	/* An open file that is closed cannot keep its lock. */
+	if (own && holder_kind(op->caller->who) != HOLDER_FLOCK)
+		rc = allow_action(op, lock, POLICY_RELEASE);
+	if (rc < 0)
+		return rc;
+	if (out != NULL) {
+		/* The function may run again: what an earlier run left is void. */
+		atlock_view_clear(out);
+		rc = view_make(op, lock, &record, out);
+		if (rc < 0)
+			return rc;
+		out->state = ATLOCK_RELEASED;
+	}
+	op->call = own ? METRICS_RELEASE : METRICS_FORCE;
+	rc = lock_release(op, lock, &record, &queue, own ? ATLOCK_EVENT_RELEASED : ATLOCK_EVENT_FORCED);
+	return rc < 0 ? rc : 0;
+}
+
+int atlock_release(struct atlock *al, const struct atlock_request *req, struct atlock_view *out, struct atlock_why *why)
+{
+	struct op op;
+	int rc;
+
+	rc = rules_begin(&op, al, req, METRICS_RELEASE, out, why);
+	if (rc < 0)
+		return rc;
+	if (out != NULL)
+		memset(out, 0, sizeof(*out));
+	rc = op_run(&op, release_in_txn);
+	if (rc < 0 && out != NULL)
+		atlock_view_clear(out);
+	return rc;
+}
+
+void atlock_release_start(struct atlock *al, const struct atlock_request *req, struct atlock_why *why,
+			  atlock_end_fn *end, void *arg)
+{
+	struct op *op = op_new(sizeof(*op), end, arg, why);
+	int rc;
+
+	if (op == NULL)
+		return;
+	rc = rules_begin(op, al, req, METRICS_RELEASE, NULL, why);
+	if (rc < 0)
+		op_tell_end(op, rc);
+	else
+		op_submit(op, release_in_txn, op_tell_end);
+}
