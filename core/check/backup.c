@@ -36,10 +36,7 @@ static int restored_in_txn(struct op *op)
 
 int atlock_restored(struct atlock *al, struct atlock_why *why)
 {
-	struct op op;
-
 	if (al == NULL)
 		return why_set(why, -EINVAL, ATLOCK_INVALID_REQUEST, "no manager given");
-	op_init(&op, al, NULL, why);
-	return op_run(&op, restored_in_txn);
+	return op_call(al, NULL, METRICS_NONE, restored_in_txn, NULL, why);
 }

@@ -196,14 +196,11 @@ static int check_in_txn(struct op *op)
 int64_t atlock_check(struct atlock *al, FILE *report)
 {
 	struct fsck fsck = { .report = report };
-	struct op op;
 	int rc;
 
 	if (al == NULL)
 		return -EINVAL;
-	op_init(&op, al, NULL, NULL);
-	op.arg = &fsck;
-	rc = op_view(&op, check_in_txn);
+	rc = op_look(al, check_in_txn, &fsck, NULL);
 	return rc < 0 ? rc : fsck.problems;
 }
 
@@ -235,14 +232,11 @@ static int repair_in_txn(struct op *op)
 int64_t atlock_repair(struct atlock *al, FILE *report, struct atlock_why *why)
 {
 	struct told told = { .text = NULL };
-	struct op op;
 	int rc;
 
 	if (al == NULL)
 		return why_set(why, -EINVAL, ATLOCK_INVALID_REQUEST, "no manager given");
-	op_init(&op, al, NULL, why);
-	op.arg = &told;
-	rc = op_run(&op, repair_in_txn);
+	rc = op_call(al, NULL, METRICS_NONE, repair_in_txn, &told, why);
 	if (rc >= 0 && report != NULL && told.len > 0)
 		(void)fwrite(told.text, 1, told.len, report);
 	free(told.text);

@@ -99,14 +99,11 @@ static int drop_in_txn(struct op *op)
 static int drop_events(struct atlock *al, uint64_t end)
 {
 	struct drop drop = { .end = end, .batch = DROP_BATCH };
-	struct op op;
 	int total = 0;
 	int rc;
 
 	do {
-		op_init(&op, al, NULL, NULL);
-		op.arg = &drop;
-		rc = op_run(&op, drop_in_txn);
+		rc = op_call(al, NULL, METRICS_NONE, drop_in_txn, &drop, NULL);
 		if (rc > 0)
 			total += rc;
 		else if (rc == -ENOSPC)
@@ -189,14 +186,11 @@ static int prune_days_in_txn(struct op *op)
 int atlock_run_prune(struct atlock *al)
 {
 	uint64_t keep = 0;
-	struct op op;
 	int rc;
 
 	if (al == NULL)
 		return -EINVAL;
-	op_init(&op, al, NULL, NULL);
-	op.arg = &keep;
-	rc = op_run(&op, prune_days_in_txn);
+	rc = op_call(al, NULL, METRICS_NONE, prune_days_in_txn, &keep, NULL);
 	return rc < 0 ? rc : drop_events(al, keep);
 }
 
@@ -254,7 +248,6 @@ static int archive_in_txn(struct op *op)
 int atlock_archived(struct atlock *al, const struct atlock_caller *caller, const char *anchor, struct atlock_why *why)
 {
 	struct archive *archive;
-	struct op op;
 	uint64_t last;
 	int rc;
 
@@ -270,9 +263,7 @@ int atlock_archived(struct atlock *al, const struct atlock_caller *caller, const
 	archive->text = anchor;
 	last = archive->last;
 	if (rc == 0) {
-		op_init(&op, al, caller, why);
-		op.arg = archive;
-		rc = op_run(&op, archive_in_txn);
+		rc = op_call(al, caller, METRICS_NONE, archive_in_txn, archive, why);
 	}
 	free(archive);
 	if (rc < 0)
@@ -309,11 +300,7 @@ static int anchor_in_txn(struct op *op)
 
 int atlock_anchor(struct atlock *al, struct atlock_anchor *out)
 {
-	struct op op;
-
 	if (al == NULL || out == NULL)
 		return -EINVAL;
-	op_init(&op, al, NULL, NULL);
-	op.arg = out;
-	return op_view(&op, anchor_in_txn);
+	return op_look(al, anchor_in_txn, out, NULL);
 }

@@ -139,7 +139,6 @@ ssize_t atlock_day_read(struct atlock *al, const struct atlock_reader *reader, c
 			char *out, size_t len)
 {
 	struct day_read *read;
-	struct op op;
 	ssize_t rc;
 
 	if (al == NULL || name == NULL || out == NULL || len > INT32_MAX)
@@ -154,9 +153,7 @@ ssize_t atlock_day_read(struct atlock *al, const struct atlock_reader *reader, c
 	read->left = len;
 	rc = day_name_parse(name, &read->day) ? 0 : -ENOENT;
 	if (rc == 0) {
-		op_init(&op, al, NULL, NULL);
-		op.arg = read;
-		rc = op_view(&op, read_in_txn);
+		rc = op_look(al, read_in_txn, read, NULL);
 	}
 	if (rc == 0)
 		rc = (ssize_t)(len - read->left);
@@ -209,7 +206,6 @@ static int get_in_txn(struct op *op)
 int atlock_day_get(struct atlock *al, const char *name, struct atlock_day *out)
 {
 	struct day_get *get;
-	struct op op;
 	int rc;
 
 	if (al == NULL || name == NULL || out == NULL)
@@ -220,9 +216,7 @@ int atlock_day_get(struct atlock *al, const char *name, struct atlock_day *out)
 	get->out = out;
 	rc = day_name_parse(name, &get->day) ? 0 : 1;
 	if (rc == 0) {
-		op_init(&op, al, NULL, NULL);
-		op.arg = get;
-		rc = op_view(&op, get_in_txn);
+		rc = op_look(al, get_in_txn, get, NULL);
 	}
 	free(get);
 	return rc;
@@ -277,15 +271,12 @@ int atlock_days(struct atlock *al, struct atlock_place *place, atlock_day_fn *fn
 	struct day_list list = { .days = NULL };
 	char last[ATLOCK_DAY_NAME] = "";
 	struct atlock_day day;
-	struct op op;
 	size_t i;
 	int rc;
 
 	if (al == NULL || fn == NULL)
 		return -EINVAL;
-	op_init(&op, al, NULL, NULL);
-	op.arg = &list;
-	rc = op_view(&op, days_in_txn);
+	rc = op_look(al, days_in_txn, &list, NULL);
 	if (after.len > 0 && after.len < sizeof(last))
 		memcpy(last, after.data, after.len);
 	for (i = 0; rc == 0 && i < list.count; i++) {

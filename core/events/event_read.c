@@ -180,7 +180,6 @@ static int events_in_txn(struct op *op)
 int atlock_events(struct atlock *al, uint64_t from, atlock_event_fn *fn, void *arg)
 {
 	struct event_walk *walk;
-	struct op op;
 	int rc;
 
 	if (al == NULL || fn == NULL)
@@ -191,9 +190,7 @@ int atlock_events(struct atlock *al, uint64_t from, atlock_event_fn *fn, void *a
 	walk->from = from;
 	walk->fn = fn;
 	walk->arg = arg;
-	op_init(&op, al, NULL, NULL);
-	op.arg = walk;
-	rc = op_view(&op, events_in_txn);
+	rc = op_look(al, events_in_txn, walk, NULL);
 	free(walk);
 	return rc;
 }
@@ -324,7 +321,6 @@ int atlock_events_verify(struct atlock *al, uint64_t *bad, struct atlock_why *wh
 	struct event_chain *chain;
 	uint64_t cut;
 	uint64_t at;
-	struct op op;
 	int rc;
 
 	if (al == NULL)
@@ -332,9 +328,7 @@ int atlock_events_verify(struct atlock *al, uint64_t *bad, struct atlock_why *wh
 	chain = calloc(1, sizeof(*chain));
 	if (chain == NULL)
 		return why_set(why, -ENOMEM, ATLOCK_BACKEND_ERROR, "out of memory");
-	op_init(&op, al, NULL, why);
-	op.arg = chain;
-	rc = op_view(&op, verify_in_txn);
+	rc = op_look(al, verify_in_txn, chain, why);
 	at = chain->next;
 	cut = chain->cut;
 	free(chain->segments);

@@ -207,7 +207,6 @@ int atlock_run_refused(struct atlock *al)
 {
 	struct refusals *refusals;
 	struct batch batch;
-	struct op op;
 	int rc = 0;
 
 	if (al == NULL)
@@ -219,9 +218,7 @@ int atlock_run_refused(struct atlock *al)
 	refusals->count = 0;
 	pthread_mutex_unlock(&refusals->mutex);
 	if (batch.count > 0) {
-		op_init(&op, al, NULL, NULL);
-		op.arg = &batch;
-		rc = op_run(&op, write_in_txn);
+		rc = op_call(al, NULL, METRICS_NONE, write_in_txn, &batch, NULL);
 	}
 	if (rc < 0) {
 		int64_t now = clock_now(&al->clock);

@@ -207,7 +207,6 @@ int atlock_acquire_all(struct atlock *al, const struct atlock_request *reqs, siz
 		       size_t *failed, struct atlock_why *why)
 {
 	struct acquire_all all = { .count = 0 };
-	struct op op;
 	int rc = 0;
 	size_t i;
 
@@ -225,10 +224,7 @@ int atlock_acquire_all(struct atlock *al, const struct atlock_request *reqs, siz
 		all.count += rc == 0;
 	}
 	if (rc == 0) {
-		op_init(&op, al, reqs[0].caller, why);
-		op.call = METRICS_ACQUIRE;
-		op.arg = &all;
-		rc = op_run(&op, acquire_all_in_txn);
+		rc = op_call(al, reqs[0].caller, METRICS_ACQUIRE, acquire_all_in_txn, &all, why);
 	} else {
 		(void)metrics_refused(al, METRICS_ACQUIRE, rc, why);
 	}

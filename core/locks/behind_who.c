@@ -189,17 +189,12 @@ static int resolve_in_txn(struct op *op)
 static int found_check(const struct found *found, uint64_t wait)
 {
 	struct check check = { wait, found };
-	struct op op;
 	int rc;
 
-	op_init(&op, found->al, NULL, NULL);
-	op.arg = &check;
-	rc = op_view(&op, look_in_txn);
+	rc = op_look(found->al, look_in_txn, &check, NULL);
 	if (rc != 1)
 		return rc;
-	op_init(&op, found->al, NULL, NULL);
-	op.arg = &check;
-	return op_run(&op, resolve_in_txn);
+	return op_call(found->al, NULL, METRICS_NONE, resolve_in_txn, &check, NULL);
 }
 
 /*

@@ -179,12 +179,7 @@ static int leave_in_txn(struct op *op)
 
 static int leave(struct atlock *al, const struct atlock_caller *caller, struct leaving *leaving, struct atlock_why *why)
 {
-	struct op op;
-
-	op_init(&op, al, caller, why);
-	op.call = METRICS_RELEASE;
-	op.arg = leaving;
-	return op_run(&op, leave_in_txn);
+	return op_call(al, caller, METRICS_RELEASE, leave_in_txn, leaving, why);
 }
 
 int bound_watch(struct atlock *al, const struct atlock_caller *caller, struct atlock_why *why)
@@ -395,8 +390,5 @@ static int recover_in_txn(struct op *op)
 
 int bound_recover(struct atlock *al)
 {
-	struct op op;
-
-	op_init(&op, al, NULL, NULL);
-	return op_run(&op, recover_in_txn);
+	return op_call(al, NULL, METRICS_NONE, recover_in_txn, NULL, NULL);
 }

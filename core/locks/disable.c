@@ -75,8 +75,5 @@ static int open_in_txn(struct op *op)
 
 int disable_apply_open(struct atlock *al)
 {
-	struct op op;
-
-	op_init(&op, al, NULL, NULL);
-	return op_run(&op, open_in_txn);
+	return op_call(al, NULL, METRICS_NONE, open_in_txn, NULL, NULL);
 }

@@ -121,13 +121,9 @@ static int give_back(struct atlock *al, struct atlock_end *end)
 {
 	struct atlock_caller holder;
 	struct atlock_name lock;
-	struct op op;
 
 	end_holder(end, &lock, &holder);
-	op_init(&op, al, &holder, NULL);
-	op.call = METRICS_RELEASE;
-	op.arg = end;
-	return op_run(&op, give_back_in_txn);
+	return op_call(al, &holder, METRICS_RELEASE, give_back_in_txn, end, NULL);
 }
 
 static void ends_keep(struct ends *ends, struct atlock_end *end)

@@ -86,11 +86,7 @@ static int sweep_in_txn(struct op *op)
 
 static int sweep_run(struct atlock *al, struct sweep *sweep)
 {
-	struct op op;
-
-	op_init(&op, al, NULL, NULL);
-	op.arg = sweep;
-	return op_run(&op, sweep_in_txn);
+	return op_call(al, NULL, METRICS_NONE, sweep_in_txn, sweep, NULL);
 }
 
 int atlock_run_due(struct atlock *al)
@@ -139,11 +135,7 @@ static int next_due_in_txn(struct op *op)
 
 int lease_next_due(struct atlock *al, int64_t *instant)
 {
-	struct op op;
-
-	op_init(&op, al, NULL, NULL);
-	op.arg = instant;
-	return op_view(&op, next_due_in_txn);
+	return op_look(al, next_due_in_txn, instant, NULL);
 }
 
 int64_t atlock_next_due(struct atlock *al)
@@ -164,10 +156,7 @@ static int note_clock_in_txn(struct op *op)
 
 int lease_note_clock(struct atlock *al)
 {
-	struct op op;
-
-	op_init(&op, al, NULL, NULL);
-	return op_run(&op, note_clock_in_txn);
+	return op_call(al, NULL, METRICS_NONE, note_clock_in_txn, NULL, NULL);
 }
 
 /* Of the newest lock both clocks are known. */

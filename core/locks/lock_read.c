@@ -40,13 +40,10 @@ static int get_in_txn(struct op *op)
 int atlock_get(struct atlock *al, const struct atlock_name *name, struct atlock_view *out)
 {
 	struct get get = { .name = name, .out = out };
-	struct op op;
 
 	if (al == NULL || name_check(name) < 0)
 		return -EINVAL;
-	op_init(&op, al, NULL, NULL);
-	op.arg = &get;
-	return op_view(&op, get_in_txn);
+	return op_look(al, get_in_txn, &get, NULL);
 }
 
 int atlock_holds(struct atlock *al, const struct atlock_name *name, const struct atlock_caller *caller,

@@ -141,11 +141,7 @@ static int unpark_in_txn(struct op *op)
 
 int waits_unqueue(struct atlock *al, uint64_t number)
 {
-	struct op op;
-
-	op_init(&op, al, NULL, NULL);
-	op.arg = &number;
-	return op_run(&op, unpark_in_txn);
+	return op_call(al, NULL, METRICS_NONE, unpark_in_txn, &number, NULL);
 }
 
 int atlock_wait_cancel(struct atlock *al, uint64_t wait)

@@ -117,14 +117,11 @@ int config_resume(struct atlock *al, struct atlock_why *why)
 {
 	struct config *config = config_new(state_options(al), NULL);
 	struct atlock_why reason = { .text = "" };
-	struct op op;
 	int rc;
 
 	if (config == NULL)
 		return why_set(why, -ENOMEM, ATLOCK_BACKEND_ERROR, "out of memory");
-	op_init(&op, al, NULL, why);
-	op.arg = config;
-	rc = op_view(&op, resume_in_txn);
+	rc = op_look(al, resume_in_txn, config, why);
 	if (rc == 0 && (rc = atlock_options_check(&config->options, &reason)) < 0)
 		why_set(why, rc, reason.code, "%s (with what config/ was set to before: give both with -o)",
 			reason.text);
@@ -188,7 +185,6 @@ static int config_commit(struct atlock *al, const struct atlock_caller *caller, 
 			 struct atlock_why *why)
 {
 	struct configure configure = { .name = name, .options = &config->options };
-	struct op op;
 	int rc;
 
 	rc = atlock_option_get(state_options(al), name, configure.old, sizeof(configure.old));
@@ -196,9 +192,7 @@ static int config_commit(struct atlock *al, const struct atlock_caller *caller, 
 		rc = atlock_option_get(&config->options, name, configure.new, sizeof(configure.new));
 	if (rc < 0)
 		return why_set(why, rc, ATLOCK_INVALID_REQUEST, "%s cannot be read", name);
-	op_init(&op, al, caller, why);
-	op.arg = &configure;
-	rc = op_run(&op, configure_in_txn);
+	rc = op_call(al, caller, METRICS_NONE, configure_in_txn, &configure, why);
 	if (rc < 0)
 		return rc;
 	config_replace(al, config);

@@ -133,8 +133,7 @@ static int manager_resume(struct atlock *al, struct atlock_why *why)
 	if (rc < 0)
 		return rc;
 	if (al->repair) {
-		op_init(&op, al, NULL, why);
-		return op_view(&op, repair_in_txn);
+		return op_look(al, repair_in_txn, NULL, why);
 	}
 	op_init(&op, al, &self, why);
 	rc = al->readonly ? op_view(&op, resume_in_txn) : op_run(&op, resume_in_txn);
@@ -324,7 +323,6 @@ void atlock_close(struct atlock *al)
 {
 	struct atlock_caller self;
 	bool background;
-	struct op op;
 
 	if (al == NULL)
 		return;
@@ -336,8 +334,7 @@ void atlock_close(struct atlock *al)
 	waits_finish_all(al, -ECANCELED, ATLOCK_CANCELLED);
 	if (!al->readonly && !al->repair) {
 		manager_self(al, &self);
-		op_init(&op, al, &self, NULL);
-		(void)op_run(&op, closed_in_txn);
+		(void)op_call(al, &self, METRICS_NONE, closed_in_txn, NULL, NULL);
 	}
 	hook_stop(al);
 	manager_free(al);
@@ -368,7 +365,6 @@ static int status_in_txn(struct op *op)
 int atlock_status(struct atlock *al, struct atlock_status *out)
 {
 	struct store_stats stats;
-	struct op op;
 
 	if (al == NULL || out == NULL)
 		return -EINVAL;
@@ -379,7 +375,5 @@ int atlock_status(struct atlock *al, struct atlock_status *out)
 		.owners_swept = atomic_load_explicit(&al->owners_swept, memory_order_relaxed),
 		.ends = ends_count(al),
 	};
-	op_init(&op, al, NULL, NULL);
-	op.arg = out;
-	return op_view(&op, status_in_txn);
+	return op_look(al, status_in_txn, out, NULL);
 }

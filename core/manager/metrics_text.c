@@ -101,13 +101,10 @@ static void sample_take(struct atlock *al, struct sample *sample)
 {
 	struct health_report health;
 	struct store_room room;
-	struct op op;
 
 	health_look(al, true, &health);
 	*sample = (struct sample){ .started = (uint64_t)al->opened, .health = health.level };
-	op_init(&op, al, NULL, NULL);
-	op.arg = sample;
-	int rc = op_view(&op, sample_in_txn);
+	int rc = op_look(al, sample_in_txn, sample, NULL);
 	sample->unread = rc < 0;
 	store_room(al->store, &room);
 	sample->used = room.used;

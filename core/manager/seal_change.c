@@ -139,10 +139,7 @@ static int start_in_txn(struct op *op)
 
 int seal_start(struct atlock *al, struct atlock_why *why)
 {
-	struct op op;
-
-	op_init(&op, al, NULL, why);
-	return op_view(&op, start_in_txn);
+	return op_look(al, start_in_txn, NULL, why);
 }
 
 /* --- From one key to another --- */
@@ -252,11 +249,7 @@ static int end_in_txn(struct op *op)
 
 static int run(struct atlock *al, op_fn *fn, void *arg, struct atlock_why *why)
 {
-	struct op op;
-
-	op_init(&op, al, NULL, why);
-	op.arg = arg;
-	return op_run(&op, fn);
+	return op_call(al, NULL, METRICS_NONE, fn, arg, why);
 }
 
 static void renew_tell(struct atlock *al, const struct renewed *renewed)

@@ -399,6 +399,26 @@ int op_view(struct op *op, op_fn *fn)
 	return op_explain(op, store_view(op->al->store, op_view_txn, op));
 }
 
+int op_look(struct atlock *al, op_fn *fn, void *arg, struct atlock_why *why)
+{
+	struct op op;
+
+	op_init(&op, al, NULL, why);
+	op.arg = arg;
+	return op_view(&op, fn);
+}
+
+int op_call(struct atlock *al, const struct atlock_caller *caller, enum metrics_call call, op_fn *fn, void *arg,
+	    struct atlock_why *why)
+{
+	struct op op;
+
+	op_init(&op, al, caller, why);
+	op.call = call;
+	op.arg = arg;
+	return op_run(&op, fn);
+}
+
 void op_tell(struct op *op, const struct record_ticket *ticket, int err, enum atlock_code code,
 	     const struct record_lock *granted)
 {

@@ -129,6 +129,11 @@ void op_tell_end(struct op *op, int rc);
 /* Runs `fn` on one consistent state, without the right to write. */
 int op_view(struct op *op, op_fn *fn);
 
+/* The two for an operation that needs nothing but `arg`: a look on behalf of the manager; a change that is counted as `call`. */
+int op_look(struct atlock *al, op_fn *fn, void *arg, struct atlock_why *why);
+int op_call(struct atlock *al, const struct atlock_caller *caller, enum metrics_call call, op_fn *fn, void *arg,
+	    struct atlock_why *why);
+
 /* The next number for a grant or a ticket: greater than all before, whatever crashes. */
 int op_number(struct op *op, uint64_t *out);
 

@@ -98,8 +98,6 @@ static int print_in_txn(struct op *op)
 
 static int name_print(struct atlock *al, const struct atlock_name *name, struct print print)
 {
-	struct op op;
-
 	if (name_check(name) < 0 || print.out == NULL)
 		return -EINVAL;
 	if (atlock_name_tree(name) != ATLOCK_CUSTOM)
@@ -107,9 +105,7 @@ static int name_print(struct atlock *al, const struct atlock_name *name, struct 
 	if (al == NULL)
 		return -EINVAL;
 	print.lock = name_slice(name);
-	op_init(&op, al, NULL, NULL);
-	op.arg = &print;
-	return op_view(&op, print_in_txn);
+	return op_look(al, print_in_txn, &print, NULL);
 }
 
 int atlock_name_print(struct atlock *al, const struct atlock_name *name, char *out, size_t len)

@@ -135,14 +135,11 @@ static int find_in_txn(struct op *op)
 
 static int group_run(struct atlock *al, struct group *group)
 {
-	struct op op;
 	int rc;
 
 	if (al == NULL || (group->id == NULL ? group->fn == NULL : group->out == NULL))
 		return -EINVAL;
-	op_init(&op, al, NULL, NULL);
-	op.arg = group;
-	rc = op_view(&op, group->id == NULL ? group_in_txn : find_in_txn);
+	rc = op_look(al, group->id == NULL ? group_in_txn : find_in_txn, group, NULL);
 	return rc < 0 ? rc : group->id == NULL ? 0 : rc == 0;
 }
 

@@ -263,14 +263,11 @@ int atlock_by_groups(struct atlock *al, enum atlock_by by, struct atlock_place *
 		[ATLOCK_BY_HOST] = hosts_in_txn,
 	};
 	struct groups groups = { .by = by, .place = place, .fn = fn, .arg = arg };
-	struct op op;
 	int rc;
 
 	if (al == NULL || fn == NULL || (unsigned int)by > ATLOCK_BY_HOST)
 		return -EINVAL;
-	op_init(&op, al, NULL, NULL);
-	op.arg = &groups;
-	rc = op_view(&op, in_txn[by]);
+	rc = op_look(al, in_txn[by], &groups, NULL);
 	return rc < 0 ? rc : 0;
 }
 

@@ -165,7 +165,6 @@ int atlock_dir_make(struct atlock *al, uint64_t parent, const char *name, const 
 		    mode_t mode, gid_t gid, struct atlock_dir *out, struct atlock_why *why)
 {
 	struct dir_call call = { .mode = mode, .gid = gid };
-	struct op op;
 	int rc;
 
 	if (al == NULL)
@@ -177,10 +176,7 @@ int atlock_dir_make(struct atlock *al, uint64_t parent, const char *name, const 
 		rc = limit_rate(al, caller, why);
 	if (rc < 0)
 		return metrics_refused(al, METRICS_DIRECTORY, rc, why);
-	op_init(&op, al, caller, why);
-	op.call = METRICS_DIRECTORY;
-	op.arg = &call;
-	rc = op_run(&op, make_in_txn);
+	rc = op_call(al, caller, METRICS_DIRECTORY, make_in_txn, &call, why);
 	if (rc == 0 && out != NULL)
 		*out = call.out;
 	return rc;
@@ -277,7 +273,6 @@ static int remove_in_txn(struct op *op)
 int atlock_dir_remove(struct atlock *al, uint64_t parent, const char *name, struct atlock_why *why)
 {
 	struct dir_call call = { .id = 0 };
-	struct op op;
 	int rc;
 
 	if (al == NULL)
@@ -285,10 +280,7 @@ int atlock_dir_remove(struct atlock *al, uint64_t parent, const char *name, stru
 	rc = call_init(&call, parent, name, why);
 	if (rc < 0)
 		return metrics_refused(al, METRICS_DIRECTORY, rc, why);
-	op_init(&op, al, NULL, why);
-	op.call = METRICS_DIRECTORY;
-	op.arg = &call;
-	return op_run(&op, remove_in_txn);
+	return op_call(al, NULL, METRICS_DIRECTORY, remove_in_txn, &call, why);
 }
 
 static int set_in_txn(struct op *op)
@@ -323,12 +315,8 @@ static int set_in_txn(struct op *op)
 int atlock_dir_set(struct atlock *al, uint64_t id, const struct atlock_dir_change *change, struct atlock_why *why)
 {
 	struct dir_call call = { .id = id, .change = change };
-	struct op op;
 
 	if (al == NULL || change == NULL)
 		return why_set(why, -EINVAL, ATLOCK_INVALID_REQUEST, "no change given");
-	op_init(&op, al, NULL, why);
-	op.call = METRICS_DIRECTORY;
-	op.arg = &call;
-	return op_run(&op, set_in_txn);
+	return op_call(al, NULL, METRICS_DIRECTORY, set_in_txn, &call, why);
 }

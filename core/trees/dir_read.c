@@ -42,14 +42,11 @@ static int get_in_txn(struct op *op)
 int atlock_dir_get(struct atlock *al, uint64_t id, struct atlock_dir *out)
 {
 	struct dir_read read = { .id = id, .out = out };
-	struct op op;
 	int rc;
 
 	if (al == NULL || out == NULL)
 		return -EINVAL;
-	op_init(&op, al, NULL, NULL);
-	op.arg = &read;
-	rc = op_view(&op, get_in_txn);
+	rc = op_look(al, get_in_txn, &read, NULL);
 	return rc == 1 ? -ENOENT : rc;
 }
 
@@ -65,7 +62,6 @@ static int find_in_txn(struct op *op)
 int atlock_dir_find(struct atlock *al, uint64_t parent, const char *name, struct atlock_dir *out)
 {
 	struct dir_read read = { .id = parent, .out = out };
-	struct op op;
 	int rc;
 
 	if (al == NULL || out == NULL)
@@ -74,9 +70,7 @@ int atlock_dir_find(struct atlock *al, uint64_t parent, const char *name, struct
 	if (rc < 0)
 		return rc;
 	read.name = slice_of(name);
-	op_init(&op, al, NULL, NULL);
-	op.arg = &read;
-	rc = op_view(&op, find_in_txn);
+	rc = op_look(al, find_in_txn, &read, NULL);
 	return rc == 1 ? -ENOENT : rc;
 }
 
@@ -172,11 +166,8 @@ static int list_in_txn(struct op *op)
 int atlock_dir_list(struct atlock *al, uint64_t dir, struct atlock_place *place, atlock_dir_fn *fn, void *arg)
 {
 	struct dir_read read = { .id = dir, .place = place, .fn = fn, .arg = arg };
-	struct op op;
 
 	if (al == NULL || fn == NULL)
 		return -EINVAL;
-	op_init(&op, al, NULL, NULL);
-	op.arg = &read;
-	return op_view(&op, list_in_txn);
+	return op_look(al, list_in_txn, &read, NULL);
 }

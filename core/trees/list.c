@@ -187,14 +187,11 @@ static int list_in_txn(struct op *op)
 int atlock_list(struct atlock *al, struct atlock_query *query, atlock_list_fn *fn, void *arg)
 {
 	struct list list = { .query = query, .fn = fn, .arg = arg };
-	struct op op;
 	int rc;
 
 	if (al == NULL || query == NULL || fn == NULL || (query->after.len != 0 && name_check(&query->after) < 0))
 		return -EINVAL;
-	op_init(&op, al, NULL, NULL);
-	op.arg = &list;
-	rc = op_view(&op, list_in_txn);
+	rc = op_look(al, list_in_txn, &list, NULL);
 	free(list.locks);
 	return rc;
 }
@@ -273,7 +270,6 @@ static int children_in_txn(struct op *op)
 int atlock_children(struct atlock *al, const char *dir, struct atlock_place *place, atlock_child_fn *fn, void *arg)
 {
 	struct children children = { .place = place, .fn = fn, .arg = arg };
-	struct op op;
 	int rc;
 
 	if (al == NULL || dir == NULL || fn == NULL)
@@ -281,7 +277,5 @@ int atlock_children(struct atlock *al, const char *dir, struct atlock_place *pla
 	rc = name_prefix(dir, &children.prefix, NULL);
 	if (rc < 0)
 		return rc;
-	op_init(&op, al, NULL, NULL);
-	op.arg = &children;
-	return op_view(&op, children_in_txn);
+	return op_look(al, children_in_txn, &children, NULL);
 }

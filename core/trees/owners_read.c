@@ -49,13 +49,10 @@ static int ownership_in_txn(struct op *op)
 int atlock_ownership_get(struct atlock *al, const char *url, struct atlock_ownership *out)
 {
 	struct owners_read read = { .url = url, .ownership = out };
-	struct op op;
 
 	if (al == NULL || url == NULL || out == NULL)
 		return -EINVAL;
-	op_init(&op, al, NULL, NULL);
-	op.arg = &read;
-	return op_view(&op, ownership_in_txn);
+	return op_look(al, ownership_in_txn, &read, NULL);
 }
 
 static int reference_in_txn(struct op *op)
@@ -81,13 +78,10 @@ static int reference_in_txn(struct op *op)
 int atlock_reference_get(struct atlock *al, const struct atlock_owners_path *path, struct atlock_reference *out)
 {
 	struct owners_read read = { .path = path, .reference = out };
-	struct op op;
 
 	if (al == NULL || path == NULL || out == NULL || path->kind != ATLOCK_OWNERS_REFERENCE)
 		return -EINVAL;
-	op_init(&op, al, NULL, NULL);
-	op.arg = &read;
-	return op_view(&op, reference_in_txn);
+	return op_look(al, reference_in_txn, &read, NULL);
 }
 
 /* --- Directories --- */
@@ -191,14 +185,11 @@ int atlock_owners_list(struct atlock *al, const struct atlock_owners_path *path,
 		       atlock_owners_fn *fn, void *arg)
 {
 	struct owners_read read = { .path = path, .place = place, .fn = fn, .arg = arg };
-	struct op op;
 	int rc;
 
 	if (al == NULL || path == NULL || fn == NULL)
 		return -EINVAL;
-	op_init(&op, al, NULL, NULL);
-	op.arg = &read;
-	rc = op_view(&op, list_in_txn);
+	rc = op_look(al, list_in_txn, &read, NULL);
 	return rc < 0 ? rc : 0;
 }
 

@@ -176,20 +176,15 @@ static int sweep_fix(struct op *op)
 
 static int sweep_table(struct atlock *al, enum record_table table, struct sweep *sweep)
 {
-	struct op op;
 	int count = 0;
 	int rc;
 
 	walk_start(&sweep->walk, table);
 	do {
-		op_init(&op, al, NULL, NULL);
-		op.arg = sweep;
-		rc = op_view(&op, sweep_find);
+		rc = op_look(al, sweep_find, sweep, NULL);
 		if (rc != 0)
 			break;
-		op_init(&op, al, NULL, NULL);
-		op.arg = sweep;
-		rc = op_run(&op, sweep_fix);
+		rc = op_call(al, NULL, METRICS_NONE, sweep_fix, sweep, NULL);
 		count += rc > 0;
 	} while (rc >= 0);
 	atomic_fetch_add_explicit(&al->owners_swept, (uint64_t)count, memory_order_relaxed);

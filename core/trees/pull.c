@@ -299,7 +299,6 @@ static int close_in_txn(struct op *op)
 static int pull_run(struct atlock *al, const struct atlock_caller *caller, struct pull_op *change, op_fn *fn,
 		    struct atlock_why *why)
 {
-	struct op op;
 	int rc;
 
 	if (al == NULL || pull_check(change->pull) < 0)
@@ -309,10 +308,7 @@ static int pull_run(struct atlock *al, const struct atlock_caller *caller, struc
 		rc = limit_rate(al, caller, why);
 	if (rc < 0)
 		return metrics_refused(al, METRICS_PULLS, rc, why);
-	op_init(&op, al, caller, why);
-	op.call = METRICS_PULLS;
-	op.arg = change;
-	return op_run(&op, fn);
+	return op_call(al, caller, METRICS_PULLS, fn, change, why);
 }
 
 int atlock_pull_write(struct atlock *al, const struct atlock_caller *caller, const struct atlock_pull_name *pull,

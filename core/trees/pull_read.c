@@ -39,11 +39,7 @@ static int list_in_txn(struct op *op)
 
 static int list_run(struct atlock *al, struct list *list)
 {
-	struct op op;
-
-	op_init(&op, al, NULL, NULL);
-	op.arg = list;
-	return op_view(&op, list_in_txn);
+	return op_look(al, list_in_txn, list, NULL);
 }
 
 int atlock_pull_children(struct atlock *al, const char *path, struct atlock_place *place, atlock_pull_child_fn *fn,
@@ -110,14 +106,11 @@ int atlock_project_get(struct atlock *al, const struct atlock_pull_name *pull, c
 		       enum atlock_project_status *out)
 {
 	struct get get = { .pull = pull, .out = out };
-	struct op op;
 
 	if (al == NULL || out == NULL || project == NULL || pull_check(pull) < 0 ||
 	    pull_project(pull, name_slice(project), &get.project) < 0)
 		return -EINVAL;
-	op_init(&op, al, NULL, NULL);
-	op.arg = &get;
-	return op_view(&op, get_in_txn);
+	return op_look(al, get_in_txn, &get, NULL);
 }
 
 /* --- Texts --- */
@@ -279,7 +272,6 @@ int atlock_pull_read(struct atlock *al, const struct atlock_pull_name *pull, enu
 		     size_t *len, struct atlock_why *why)
 {
 	struct reading reading = { .pull = pull, .what = what };
-	struct op op;
 	int rc;
 
 	if (al == NULL || text == NULL || len == NULL || pull_check(pull) < 0 ||
@@ -289,9 +281,7 @@ int atlock_pull_read(struct atlock *al, const struct atlock_pull_name *pull, enu
 	reading.out = open_memstream(text, len);
 	if (reading.out == NULL)
 		return -ENOMEM;
-	op_init(&op, al, NULL, why);
-	op.arg = &reading;
-	rc = op_view(&op, read_in_txn);
+	rc = op_look(al, read_in_txn, &reading, why);
 	if (fclose(reading.out) != 0 && rc == 0)
 		rc = -ENOMEM;
 	if (rc < 0) {

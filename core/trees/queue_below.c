@@ -16,12 +16,9 @@ struct list {
 
 static int list_run(struct atlock *al, struct list *list, op_fn *fn)
 {
-	struct op op;
 	int rc;
 
-	op_init(&op, al, NULL, NULL);
-	op.arg = list;
-	rc = op_view(&op, fn);
+	rc = op_look(al, fn, list, NULL);
 	return rc < 0 ? rc : 0;
 }
 

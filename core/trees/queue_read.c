@@ -152,14 +152,10 @@ static int ticket_get_in_txn(struct op *op)
 
 static int read_run(struct atlock *al, const struct atlock_name *name, struct queue_read *read, op_fn *fn)
 {
-	struct op op;
-
 	if (al == NULL || name_check(name) < 0)
 		return -EINVAL;
 	read->lock = name_slice(name);
-	op_init(&op, al, NULL, NULL);
-	op.arg = read;
-	return op_view(&op, fn);
+	return op_look(al, fn, read, NULL);
 }
 
 int atlock_ticket_get(struct atlock *al, const struct atlock_name *name, uint64_t ticket, const char *owner,
@@ -233,11 +229,8 @@ static int queues_in_txn(struct op *op)
 int atlock_queues(struct atlock *al, struct atlock_place *place, atlock_name_fn *fn, void *arg)
 {
 	struct queues queues = { place, fn, arg };
-	struct op op;
 
 	if (al == NULL || fn == NULL)
 		return -EINVAL;
-	op_init(&op, al, NULL, NULL);
-	op.arg = &queues;
-	return op_view(&op, queues_in_txn);
+	return op_look(al, queues_in_txn, &queues, NULL);
 }

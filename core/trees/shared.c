@@ -63,7 +63,6 @@ int atlock_app_check(const char *app, struct atlock_why *why)
 static int call_run(struct atlock *al, const struct atlock_caller *caller, const char *resource, const char *app,
 		    struct shared_call *call, op_fn *fn, struct atlock_why *why)
 {
-	struct op op;
 	int rc;
 
 	if (al == NULL)
@@ -79,10 +78,7 @@ static int call_run(struct atlock *al, const struct atlock_caller *caller, const
 		return metrics_refused(al, METRICS_SHARED, rc, why);
 	call->resource = slice_of(resource);
 	call->app = slice_of(app != NULL ? app : "");
-	op_init(&op, al, caller, why);
-	op.call = METRICS_SHARED;
-	op.arg = call;
-	return op_run(&op, fn);
+	return op_call(al, caller, METRICS_SHARED, fn, call, why);
 }
 
 static int shared_tell(struct op *op, enum atlock_event_type type, const struct shared_call *call)

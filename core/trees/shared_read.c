@@ -53,7 +53,6 @@ static void app_fill(const struct op *op, struct atlock_app *out, struct slice n
 
 static int read_run(struct atlock *al, const char *resource, const char *app, struct shared_read *read, op_fn *fn)
 {
-	struct op op;
 	int rc = 0;
 
 	if (al == NULL)
@@ -66,9 +65,7 @@ static int read_run(struct atlock *al, const char *resource, const char *app, st
 		return rc;
 	read->resource = slice_of(resource != NULL ? resource : "");
 	read->app = slice_of(app != NULL ? app : "");
-	op_init(&op, al, NULL, NULL);
-	op.arg = read;
-	return op_view(&op, fn);
+	return op_look(al, fn, read, NULL);
 }
 
 static int get_in_txn(struct op *op)
