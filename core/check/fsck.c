@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "event.h"
+#include "scan.h"
 #include "seal.h"
 #include "why.h"
 
@@ -84,16 +85,14 @@ int fsck_sealed(struct fsck *fsck, struct slice key, struct slice value)
 
 int fsck_each(struct fsck *fsck, struct slice prefix, fsck_fn *fn)
 {
-	struct record_key from = { .len = 0 };
-	struct slice key;
-	struct slice value;
+	struct record_key first = { .len = prefix.len };
+	struct scan scan;
 	int rc;
 
-	memcpy(from.data, prefix.data, prefix.len);
-	from.len = prefix.len;
-	while ((rc = store_next(fsck->op->txn, record_key_slice(&from), prefix, &key, &value)) == 0) {
-		from = record_key_after(key);
-		rc = fn(fsck, key, value);
+	memcpy(first.data, prefix.data, prefix.len);
+	scan = scan_prefix(&first);
+	while ((rc = scan_next(fsck->op, &scan)) == 0) {
+		rc = fn(fsck, scan.key, scan.value);
 		if (rc < 0)
 			return rc;
 	}
@@ -109,14 +108,12 @@ int fsck_table(struct fsck *fsck, enum record_table table, fsck_fn *fn)
 
 int fsck_count(struct fsck *fsck, const struct record_key *prefix, uint64_t *out)
 {
-	struct record_key from = *prefix;
-	struct slice key;
+	struct scan scan = scan_prefix(prefix);
 	int rc;
 
 	*out = 0;
-	while ((rc = store_next(fsck->op->txn, record_key_slice(&from), record_key_slice(prefix), &key, NULL)) == 0) {
+	while ((rc = scan_next(fsck->op, &scan)) == 0) {
 		++*out;
-		from = record_key_after(key);
 	}
 	return rc < 0 ? rc : 0;
 }

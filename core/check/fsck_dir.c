@@ -6,6 +6,7 @@
 #include "dir_path.h"
 #include "fsck.h"
 #include "name.h"
+#include "scan.h"
 #include "table.h"
 
 #define LOST_MODE 0700 /* of a directory whose owner and mode nobody knows any more: root's alone */
@@ -291,18 +292,15 @@ static int root_check(struct fsck *fsck)
 
 static int dirs_count(struct fsck *fsck, struct counts *out)
 {
-	const unsigned char first = TABLE_DIR;
-	struct record_key from = record_key_number(TABLE_DIR, 1);
-	struct slice key;
+	struct scan scan = scan_table(TABLE_DIR);
 	int rc;
 
 	*out = (struct counts){ .dirs = 0 };
-	while ((rc = store_next(fsck->op->txn, record_key_slice(&from), (struct slice){ &first, 1 }, &key, NULL)) ==
-	       0) {
-		from = record_key_after(key);
+	scan.from = record_key_number(TABLE_DIR, 1); /* custom/ itself does not count */
+	while ((rc = scan_next(fsck->op, &scan)) == 0) {
 		out->dirs++;
-		if (key.len == 9)
-			out->last = record_number((const unsigned char *)key.data + 1);
+		if (scan.key.len == 9)
+			out->last = record_number((const unsigned char *)scan.key.data + 1);
 	}
 	return rc < 0 ? rc : 0;
 }

@@ -11,6 +11,7 @@
 #include "event_day.h"
 #include "fsck.h"
 #include "owed.h"
+#include "scan.h"
 
 /* --- The end of the chain --- */
 
@@ -51,17 +52,14 @@ static int last_find(struct fsck *fsck, struct last *last)
 static int run_begin(struct fsck *fsck, struct last *last)
 {
 	struct record_key prefix = record_key_day(fsck->op->al->chain, last->day);
-	struct record_key from = prefix;
+	struct scan scan = scan_prefix(&prefix);
 	struct record_day record;
-	struct slice key;
-	struct slice value;
 	int rc;
 
-	while ((rc = store_next(fsck->op->txn, record_key_slice(&from), record_key_slice(&prefix), &key, &value)) ==
-	       0) {
-		from = record_key_after(key);
-		if (key.len == prefix.len + 8 && record_decode(RECORD_DAY, value, &record) == 0 && record.last == 0)
-			last->first = record_number((const unsigned char *)key.data + prefix.len);
+	while ((rc = scan_next(fsck->op, &scan)) == 0) {
+		if (scan.key.len == scan.prefix.len + 8 && record_decode(RECORD_DAY, scan.value, &record) == 0 &&
+		    record.last == 0)
+			last->first = record_number((const unsigned char *)scan.key.data + scan.prefix.len);
 	}
 	return rc < 0 ? rc : 0;
 }

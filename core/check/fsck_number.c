@@ -4,6 +4,7 @@
 
 #include "event.h"
 #include "fsck.h"
+#include "scan.h"
 
 /* More than anybody can have taken unseen. */
 #define LEAP (UINT64_C(1) << 32)
@@ -20,33 +21,24 @@ static void number_see(uint64_t number, uint64_t *most)
 /* The greatest number in one of the indexes of holders, whose keys end with it. */
 static int index_most(struct fsck *fsck, enum record_table table, uint64_t *most)
 {
-	const unsigned char first = (unsigned char)table;
-	struct record_key from = record_key_of(table, (struct slice){ NULL, 0 });
-	struct slice key;
+	struct scan scan = scan_table(table);
 	int rc;
 
-	while ((rc = store_next(fsck->op->txn, record_key_slice(&from), (struct slice){ &first, 1 }, &key, NULL)) ==
-	       0) {
-		from = record_key_after(key);
-		if (key.len > 8)
-			number_see(record_number((const unsigned char *)key.data + key.len - 8), most);
+	while ((rc = scan_next(fsck->op, &scan)) == 0) {
+		if (scan.key.len > 8)
+			number_see(record_number((const unsigned char *)scan.key.data + scan.key.len - 8), most);
 	}
 	return rc < 0 ? rc : 0;
 }
 
 static int locks_most(struct fsck *fsck, uint64_t *most)
 {
-	const unsigned char first = TABLE_LOCK;
-	struct record_key from = record_key_of(TABLE_LOCK, (struct slice){ NULL, 0 });
+	struct scan scan = scan_table(TABLE_LOCK);
 	struct record_lock record;
-	struct slice key;
-	struct slice value;
 	int rc;
 
-	while ((rc = store_next(fsck->op->txn, record_key_slice(&from), (struct slice){ &first, 1 }, &key, &value)) ==
-	       0) {
-		from = record_key_after(key);
-		if (record_decode(RECORD_LOCK, value, &record) == 0)
+	while ((rc = scan_next(fsck->op, &scan)) == 0) {
+		if (record_decode(RECORD_LOCK, scan.value, &record) == 0)
 			number_see(record.token, most);
 	}
 	return rc < 0 ? rc : 0;

@@ -4,6 +4,7 @@
 
 #include "fsck.h"
 #include "owners.h"
+#include "scan.h"
 
 static bool is_one_spelling(struct slice url)
 {
@@ -118,15 +119,13 @@ static int reference_agree(struct fsck *fsck, struct slice key, struct slice val
 static int references_count(struct fsck *fsck, struct slice url, struct record_claim *claim)
 {
 	struct record_key prefix = record_key_references(url);
-	struct record_key from = prefix;
+	struct scan scan = scan_prefix(&prefix);
 	struct reference_key parts = { .type = ATLOCK_APPLICATIONS };
-	struct slice key;
 	int rc;
 
 	claim->applications = claim->credentials = 0;
-	while ((rc = store_next(fsck->op->txn, record_key_slice(&from), record_key_slice(&prefix), &key, NULL)) == 0) {
-		from = record_key_after(key);
-		if (owners_key_split(key, &parts) == 0)
+	while ((rc = scan_next(fsck->op, &scan)) == 0) {
+		if (owners_key_split(scan.key, &parts) == 0)
 			++*owners_count(claim, parts.type);
 	}
 	return rc < 0 ? rc : 0;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "fsck.h"
+#include "scan.h"
 #include "table.h"
 
 /* A queue while it is counted: tickets come sorted by lock. */
@@ -120,30 +121,25 @@ static int ticket_index(struct fsck *fsck, struct slice key, struct slice lock, 
 
 static int tickets_each(struct fsck *fsck, struct queue *queue)
 {
-	const unsigned char first = TABLE_TICKET;
-	struct record_key from = record_key_of(TABLE_TICKET, (struct slice){ NULL, 0 });
+	struct scan scan = scan_table(TABLE_TICKET);
 	struct record_ticket record;
-	struct slice key;
-	struct slice value;
 	struct slice lock;
 	uint64_t number;
 	int rc;
 
-	while ((rc = store_next(fsck->op->txn, record_key_slice(&from), (struct slice){ &first, 1 }, &key, &value)) ==
-	       0) {
-		from = record_key_after(key);
-		rc = ticket_check(fsck, key, value, &record);
+	while ((rc = scan_next(fsck->op, &scan)) == 0) {
+		rc = ticket_check(fsck, scan.key, scan.value, &record);
 		if (rc == 1)
 			continue;
-		lock = (struct slice){ (const unsigned char *)key.data + 1, key.len - 11 };
-		number = record_number((const unsigned char *)key.data + key.len - 8);
+		lock = (struct slice){ (const unsigned char *)scan.key.data + 1, scan.key.len - 11 };
+		number = record_number((const unsigned char *)scan.key.data + scan.key.len - 8);
 		fsck->waiting++;
 		if (rc == 0)
 			rc = queue_add(queue, lock, number, &record);
 		if (rc == 0)
 			rc = fsck_number_add(&fsck->tickets, number, 0);
 		if (rc == 0)
-			rc = ticket_index(fsck, key, lock, number, &record);
+			rc = ticket_index(fsck, scan.key, lock, number, &record);
 		if (rc < 0)
 			return rc;
 	}

@@ -13,6 +13,7 @@
 #include "lock.h"
 #include "name.h"
 #include "rules.h"
+#include "scan.h"
 #include "watch.h"
 #include "why.h"
 
@@ -323,23 +324,19 @@ static int recover_ticket(struct op *op, struct slice lock, const struct ticket 
 
 static int recover_tickets(struct op *op)
 {
-	const unsigned char table = TABLE_WAITS;
-	struct record_key from = record_key_of(TABLE_WAITS, (struct slice){ NULL, 0 });
+	struct scan scan = scan_table(TABLE_WAITS);
 	struct ticket ticket;
-	struct slice key;
-	struct slice value;
 	struct slice lock;
 	int rc;
 
-	while ((rc = store_next(op->txn, record_key_slice(&from), (struct slice){ &table, 1 }, &key, &value)) == 0) {
-		const unsigned char *place = value.data;
+	while ((rc = scan_next(op, &scan)) == 0) {
+		const unsigned char *place = scan.value.data;
 
-		from = record_key_after(key);
-		if (key.len < 11 || value.len < 2)
+		if (scan.key.len < 11 || scan.value.len < 2)
 			continue;
-		lock = (struct slice){ place + 1, value.len - 1 };
-		rc = table_ticket_get(op, lock, place[0], record_number((const unsigned char *)key.data + key.len - 8),
-				      &ticket);
+		lock = (struct slice){ place + 1, scan.value.len - 1 };
+		rc = table_ticket_get(op, lock, place[0],
+				      record_number((const unsigned char *)scan.key.data + scan.key.len - 8), &ticket);
 		if (rc == 1 || rc == -EIO)
 			continue;
 		if (rc == 0)
@@ -355,22 +352,18 @@ static int recover_kind(struct op *op, const char *kind)
 {
 	struct record_key owners = record_key_of(TABLE_HELD, (struct slice){ NULL, 0 });
 	struct slice owner = { NULL, 0 };
-	struct slice key;
-	struct slice lock;
 	int rc;
 
 	while ((rc = holder_index_owner_next(op, TABLE_HELD, &owners, &owner)) == 0) {
 		struct record_key prefix = record_key_holder(TABLE_HELD, owner, slice_of(kind));
-		struct record_key from;
+		struct scan scan;
 
 		prefix.len--; /* without the NUL that ends a who */
-		from = prefix;
-		while ((rc = store_next(op->txn, record_key_slice(&from), record_key_slice(&prefix), &key, &lock)) ==
-		       0) {
-			rc = recover_lock(op, lock);
+		scan = scan_prefix(&prefix);
+		while ((rc = scan_next(op, &scan)) == 0) {
+			rc = recover_lock(op, scan.value);
 			if (rc < 0)
 				return rc;
-			from = record_key_after(key);
 		}
 		if (rc < 0)
 			return rc;

@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "grant.h"
+#include "scan.h"
 
 #define SWEEP_BATCH 1024 /* deadlines handled in one transaction: others get their turn in between */
 
@@ -162,18 +163,14 @@ int lease_note_clock(struct atlock *al)
 /* Of the newest lock both clocks are known. */
 int lease_last(struct op *op, int64_t *last, int64_t *offset)
 {
-	const unsigned char first = TABLE_LOCK;
-	struct record_key from = record_key_of(TABLE_LOCK, (struct slice){ NULL, 0 });
+	struct scan scan = scan_table(TABLE_LOCK);
 	struct record_lock record;
 	uint64_t newest = 0;
-	struct slice key;
-	struct slice value;
 	int rc;
 
 	*last = *offset = 0;
-	while ((rc = store_next(op->txn, record_key_slice(&from), (struct slice){ &first, 1 }, &key, &value)) == 0) {
-		from = record_key_after(key);
-		if (record_decode(RECORD_LOCK, value, &record) < 0 || record.token <= newest)
+	while ((rc = scan_next(op, &scan)) == 0) {
+		if (record_decode(RECORD_LOCK, scan.value, &record) < 0 || record.token <= newest)
 			continue;
 		newest = record.token;
 		*last = record.acquired;

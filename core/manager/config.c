@@ -9,6 +9,7 @@
 #include "event.h"
 #include "hook.h"
 #include "log.h"
+#include "scan.h"
 #include "why.h"
 
 #define VALUE_MAX 256 /* of the longest option, with its NUL */
@@ -95,19 +96,15 @@ static int setting_take(struct op *op, struct slice key, struct slice value, str
 
 static int resume_in_txn(struct op *op)
 {
-	const unsigned char table = TABLE_SETTING;
-	struct record_key from = record_key_of(TABLE_SETTING, (struct slice){ NULL, 0 });
+	struct scan scan = scan_table(TABLE_SETTING);
 	struct config *config = op->arg;
-	struct slice key;
-	struct slice value;
 	int rc;
 
 	config->options = *op->options;
-	while ((rc = store_next(op->txn, record_key_slice(&from), (struct slice){ &table, 1 }, &key, &value)) == 0) {
-		rc = setting_take(op, key, value, &config->options);
+	while ((rc = scan_next(op, &scan)) == 0) {
+		rc = setting_take(op, scan.key, scan.value, &config->options);
 		if (rc < 0)
 			return rc;
-		from = record_key_after(key);
 	}
 	why_clear(op->why);
 	return rc < 0 ? rc : 0;

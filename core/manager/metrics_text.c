@@ -10,6 +10,7 @@
 #include "hook.h"
 #include "memory.h"
 #include "op.h"
+#include "scan.h"
 #include "space.h"
 
 /* How things stand: what is not counted but looked up. */
@@ -38,38 +39,25 @@ struct sample {
 
 static int sample_queues(struct op *op, struct sample *sample)
 {
-	struct record_key from = record_key_of(TABLE_QUEUE, (struct slice){ NULL, 0 });
-	struct record_key table = from;
+	struct scan scan = scan_table(TABLE_QUEUE);
 	struct record_queue queue;
-	struct slice key;
-	struct slice value;
 	int rc;
 
-	while ((rc = store_next(op->txn, record_key_slice(&from), record_key_slice(&table), &key, &value)) == 0) {
-		rc = record_decode(RECORD_QUEUE, value, &queue);
-		if (rc < 0)
-			return op_corrupt(op, key, rc);
+	while ((rc = scan_record(op, &scan, RECORD_QUEUE, &queue)) == 0) {
 		sample->queues += queue.count > 0;
 		if (queue.count > sample->longest)
 			sample->longest = queue.count;
-		from = record_key_after(key);
 	}
 	return rc < 0 ? rc : 0;
 }
 
 static int sample_tickets(struct op *op, struct sample *sample)
 {
-	struct record_key from = record_key_of(TABLE_TICKET, (struct slice){ NULL, 0 });
-	struct record_key table = from;
+	struct scan scan = scan_table(TABLE_TICKET);
 	struct record_ticket ticket;
-	struct slice key;
-	struct slice value;
 	int rc;
 
-	while ((rc = store_next(op->txn, record_key_slice(&from), record_key_slice(&table), &key, &value)) == 0) {
-		rc = record_decode(RECORD_TICKET, value, &ticket);
-		if (rc < 0)
-			return op_corrupt(op, key, rc);
+	while ((rc = scan_record(op, &scan, RECORD_TICKET, &ticket)) == 0) {
 		if (ticket.priority < ATLOCK_PRIORITIES && ticket.deadline >= op->now) {
 			uint64_t waited = op->now > ticket.since ? (uint64_t)(op->now - ticket.since) : 0;
 
@@ -77,7 +65,6 @@ static int sample_tickets(struct op *op, struct sample *sample)
 			if (waited > sample->oldest[ticket.priority])
 				sample->oldest[ticket.priority] = waited;
 		}
-		from = record_key_after(key);
 	}
 	return rc < 0 ? rc : 0;
 }

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "scan.h"
 #include "why.h"
 
 struct format {
@@ -13,20 +14,16 @@ struct format {
 /* Version 1 had no index of ids. */
 static int ids_enter(struct op *op)
 {
-	struct record_key from = record_key_of(TABLE_LOCK, (struct slice){ NULL, 0 });
-	const unsigned char table = TABLE_LOCK;
+	struct scan scan = scan_table(TABLE_LOCK);
 	struct record_lock record;
-	struct slice key;
-	struct slice value;
 	int rc;
 
-	while ((rc = store_next(op->txn, record_key_slice(&from), (struct slice){ &table, 1 }, &key, &value)) == 0) {
-		struct slice lock = { (const unsigned char *)key.data + 1, key.len - 1 };
+	while ((rc = scan_next(op, &scan)) == 0) {
+		struct slice lock = scan_name(&scan);
 		struct record_key index;
 
-		from = record_key_after(key);
 		/* One that cannot be read is left to fsck, which enters it. */
-		if (record_decode(RECORD_LOCK, value, &record) < 0 || record.state == RECORD_DELAYED)
+		if (record_decode(RECORD_LOCK, scan.value, &record) < 0 || record.state == RECORD_DELAYED)
 			continue;
 		index = record_key_id(record.id_time, record.id_random, record.token);
 		rc = store_put(op->txn, record_key_slice(&index), lock);

@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "dir_path.h"
+#include "scan.h"
 #include "table.h"
 
 /* Of an event in the store, without its texts: the engine's own bytes and the key, numbers, hash, the lock it ended. */
@@ -118,19 +119,15 @@ static int ticket_one(struct op *op, struct slice key, struct slice value, uint6
 
 static int table_count(struct op *op, enum record_table table, owed_fn *fn, uint64_t *out)
 {
-	const unsigned char first = (unsigned char)table;
-	struct record_key from = { .len = 1, .data = { first } };
-	struct slice value;
-	struct slice key;
+	struct scan scan = scan_table(table);
 	uint64_t bytes;
 	int rc;
 
-	while ((rc = store_next(op->txn, record_key_slice(&from), (struct slice){ &first, 1 }, &key, &value)) == 0) {
-		rc = fn(op, key, value, &bytes);
+	while ((rc = scan_next(op, &scan)) == 0) {
+		rc = fn(op, scan.key, scan.value, &bytes);
 		if (rc < 0 && rc != -EIO)
 			return rc;
 		*out += bytes;
-		from = record_key_after(key);
 	}
 	return rc < 0 ? rc : 0;
 }

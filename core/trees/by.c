@@ -9,6 +9,7 @@
 #include "escape.h"
 #include "place.h"
 #include "pull.h"
+#include "scan.h"
 #include "view.h"
 
 #define PART_FILTER '0' /* of a place: one part for each filter; the rest is holder_index_place() */
@@ -114,19 +115,17 @@ static int find_in_txn(struct op *op)
 {
 	const struct group *group = op->arg;
 	struct record_key prefix;
-	struct record_key from;
+	struct scan scan;
 	uint32_t random;
 	uint64_t time;
-	struct slice key;
-	struct slice lock;
 	int rc;
 
 	if (!id_parse(group->id, &time, &random))
 		return 0;
-	from = prefix = record_key_ids(time, random);
-	while ((rc = store_next(op->txn, record_key_slice(&from), record_key_slice(&prefix), &key, &lock)) == 0) {
-		from = record_key_after(key);
-		rc = find_one(op, group, lock);
+	prefix = record_key_ids(time, random);
+	scan = scan_prefix(&prefix);
+	while ((rc = scan_next(op, &scan)) == 0) {
+		rc = find_one(op, group, scan.value);
 		if (rc != 0)
 			return rc;
 	}

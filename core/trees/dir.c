@@ -7,6 +7,7 @@
 #include "grant.h"
 #include "limit.h"
 #include "rules.h"
+#include "scan.h"
 #include "space.h"
 #include "table.h"
 #include "why.h"
@@ -198,20 +199,19 @@ static int remove_locks(struct op *op, uint64_t id)
 {
 	struct atlock_name within;
 	struct record_key prefix;
-	struct record_key from;
+	struct scan scan;
 	struct record_lock record;
-	struct slice key;
 	struct slice lock;
 	int rc;
 
 	dir_key(&within, id, slice_of(""));
-	from = prefix = record_key_of(TABLE_LOCK, name_slice(&within));
-	while ((rc = store_next(op->txn, record_key_slice(&from), record_key_slice(&prefix), &key, NULL)) == 0) {
-		lock = (struct slice){ (const char *)key.data + 1, key.len - 1 };
+	prefix = record_key_of(TABLE_LOCK, name_slice(&within));
+	scan = scan_prefix(&prefix);
+	while ((rc = scan_next(op, &scan)) == 0) {
+		lock = scan_name(&scan);
 		rc = expire_lock(op, lock, &record);
 		if (rc <= 0)
 			return rc < 0 ? rc : refuse_lock_inside(op, lock, &record);
-		from = record_key_after(key);
 	}
 	return rc < 0 ? rc : 0;
 }

@@ -4,6 +4,7 @@
 
 #include "dir_path.h"
 #include "place.h"
+#include "scan.h"
 #include "table.h"
 #include "view.h"
 #include "why.h"
@@ -79,27 +80,23 @@ static int list_dirs(struct op *op, const struct dir_read *read)
 {
 	struct record_key prefix = record_key_number(TABLE_ENTRY, read->id);
 	struct slice after = place_text(read->place, PART_DIR);
-	struct record_key from = prefix;
+	struct scan scan = scan_prefix(&prefix);
 	struct atlock_dir dir;
-	struct slice key;
-	struct slice value;
 	int rc;
 
 	if (after.data != NULL) {
-		from = record_key_entry(read->id, after);
-		from = record_key_after(record_key_slice(&from));
+		prefix = record_key_entry(read->id, after);
+		scan_after(&scan, &prefix);
 	}
-	while ((rc = store_next(op->txn, record_key_slice(&from), record_key_slice(&prefix), &key, &value)) == 0) {
-		rc = value.len == sizeof(dir.id) ? dir_read(op, record_number(value.data), &dir) : 1;
+	while ((rc = scan_next(op, &scan)) == 0) {
+		rc = scan.value.len == sizeof(dir.id) ? dir_read(op, record_number(scan.value.data), &dir) : 1;
 		if (rc == 1)
-			rc = op_corrupt(op, key, -EBADMSG);
+			rc = op_corrupt(op, scan.key, -EBADMSG);
 		if (rc < 0)
 			return rc;
-		place_set(read->place, PART_DIR,
-			  (struct slice){ (const char *)key.data + prefix.len, key.len - prefix.len });
+		place_set(read->place, PART_DIR, scan_rest(&scan));
 		if (read->fn(read->arg, &dir, NULL) != 0)
 			return 1;
-		from = record_key_after(key);
 	}
 	return rc < 0 ? rc : 0;
 }
@@ -120,30 +117,24 @@ static int list_locks(struct op *op, const struct dir_read *read)
 {
 	struct atlock_name within;
 	struct record_key prefix;
-	struct record_key from;
+	struct scan scan;
 	struct record_lock record;
-	struct slice key;
-	struct slice value;
 	int rc;
 
 	dir_key(&within, read->id, slice_of(""));
-	from = prefix = record_key_of(TABLE_LOCK, name_slice(&within));
+	prefix = record_key_of(TABLE_LOCK, name_slice(&within));
+	scan = scan_prefix(&prefix);
 	if (place_part(read->place) == PART_LOCK) {
 		dir_key(&within, read->id, place_text(read->place, PART_LOCK));
-		from = record_key_of(TABLE_LOCK, name_slice(&within));
-		from = record_key_after(record_key_slice(&from));
+		prefix = record_key_of(TABLE_LOCK, name_slice(&within));
+		scan_after(&scan, &prefix);
 	}
-	while ((rc = store_next(op->txn, record_key_slice(&from), record_key_slice(&prefix), &key, &value)) == 0) {
-		rc = record_decode(RECORD_LOCK, value, &record);
-		if (rc < 0)
-			return op_corrupt(op, key, rc);
-		place_set(read->place, PART_LOCK,
-			  (struct slice){ (const char *)key.data + prefix.len, key.len - prefix.len });
+	while ((rc = scan_record(op, &scan, RECORD_LOCK, &record)) == 0) {
+		place_set(read->place, PART_LOCK, scan_rest(&scan));
 		if (table_lock_is_held(op, &record))
-			rc = list_lock(op, read, (struct slice){ (const char *)key.data + 1, key.len - 1 }, &record);
+			rc = list_lock(op, read, scan_name(&scan), &record);
 		if (rc != 0)
 			return rc;
-		from = record_key_after(key);
 	}
 	return rc < 0 ? rc : 0;
 }

@@ -8,6 +8,7 @@
 #include "holder.h"
 #include "holder_index.h"
 #include "name.h"
+#include "scan.h"
 #include "view.h"
 
 struct list {
@@ -156,10 +157,8 @@ static int list_in_txn(struct op *op)
 {
 	struct list *list = op->arg;
 	struct record_key prefix;
-	struct record_key from;
+	struct scan scan;
 	struct record_lock record;
-	struct slice key;
-	struct slice value;
 	int rc;
 
 	rc = list_prefix(list->query, &prefix);
@@ -167,19 +166,15 @@ static int list_in_txn(struct op *op)
 		return rc;
 	if (list->query->owner != NULL || list->query->who != NULL || list->query->pull_repo != NULL)
 		return list_holder(op, list, (struct slice){ prefix.data + 1, prefix.len - 1 });
-	from = prefix;
+	scan = scan_prefix(&prefix);
 	if (list->query->after.len > 0) {
-		from = record_key_of(TABLE_LOCK, name_slice(&list->query->after));
-		from = record_key_after(record_key_slice(&from));
+		prefix = record_key_of(TABLE_LOCK, name_slice(&list->query->after));
+		scan_after(&scan, &prefix);
 	}
-	while ((rc = store_next(op->txn, record_key_slice(&from), record_key_slice(&prefix), &key, &value)) == 0) {
-		rc = record_decode(RECORD_LOCK, value, &record);
-		if (rc < 0)
-			return op_corrupt(op, key, rc);
-		rc = list_one(op, list, (struct slice){ (const unsigned char *)key.data + 1, key.len - 1 }, &record);
+	while ((rc = scan_record(op, &scan, RECORD_LOCK, &record)) == 0) {
+		rc = list_one(op, list, scan_name(&scan), &record);
 		if (rc != 0)
 			return rc;
-		from = record_key_after(key);
 	}
 	return rc < 0 ? rc : 0;
 }
@@ -208,20 +203,14 @@ struct children {
 /* A directory counts if a held lock is below it: 0 or 1 (none). */
 static int has_held_below(struct op *op, struct slice prefix)
 {
-	struct record_key from = record_key_of(TABLE_LOCK, prefix);
-	struct record_key below = from;
+	struct record_key below = record_key_of(TABLE_LOCK, prefix);
+	struct scan scan = scan_prefix(&below);
 	struct record_lock record;
-	struct slice key;
-	struct slice value;
 	int rc;
 
-	while ((rc = store_next(op->txn, record_key_slice(&from), record_key_slice(&below), &key, &value)) == 0) {
-		rc = record_decode(RECORD_LOCK, value, &record);
-		if (rc < 0)
-			return op_corrupt(op, key, rc);
+	while ((rc = scan_record(op, &scan, RECORD_LOCK, &record)) == 0) {
 		if (table_lock_is_held(op, &record))
 			return 0;
-		from = record_key_after(key);
 	}
 	return rc;
 }

@@ -4,6 +4,7 @@
 
 #include "event.h"
 #include "owners.h"
+#include "scan.h"
 
 /* What a URL has, and what it should have. */
 struct audit {
@@ -48,9 +49,7 @@ static int audit_reference(struct op *op, struct audit *audit, struct slice key,
 static int audit_url(struct op *op, struct slice url, struct audit *audit, bool fix)
 {
 	struct record_key prefix = record_key_references(url);
-	struct record_key from = prefix;
-	struct slice key;
-	struct slice value;
+	struct scan scan = scan_prefix(&prefix);
 	int rc = owners_claim_get(op, url, &audit->found);
 
 	if (rc < 0)
@@ -59,9 +58,8 @@ static int audit_url(struct op *op, struct slice url, struct audit *audit, bool 
 	audit->claim = audit->claimed ? audit->found : (struct record_claim){ .uid = 0 };
 	audit->claim.applications = audit->claim.credentials = 0;
 	audit->references = audit->strays = 0;
-	while ((rc = store_next(op->txn, record_key_slice(&from), record_key_slice(&prefix), &key, &value)) == 0) {
-		from = record_key_after(key);
-		rc = audit_reference(op, audit, key, value, fix);
+	while ((rc = scan_next(op, &scan)) == 0) {
+		rc = audit_reference(op, audit, scan.key, scan.value, fix);
 		if (rc < 0)
 			return rc;
 	}

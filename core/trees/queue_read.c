@@ -8,6 +8,7 @@
 #include "name.h"
 #include "place.h"
 #include "position.h"
+#include "scan.h"
 #include "view.h"
 
 struct queue_read {
@@ -199,29 +200,22 @@ struct queues {
 
 static int queues_in_txn(struct op *op)
 {
-	const unsigned char table = TABLE_QUEUE;
-	struct slice prefix = { &table, 1 };
 	struct queues *queues = op->arg;
-	struct record_key from = record_key_of(TABLE_QUEUE, place_text(queues->place, PART_QUEUE));
+	struct record_key last = record_key_of(TABLE_QUEUE, place_text(queues->place, PART_QUEUE));
+	struct scan scan = scan_table(TABLE_QUEUE);
 	struct record_queue queue;
 	struct atlock_name name;
-	struct slice key;
-	struct slice value;
 	int rc;
 
 	if (place_part(queues->place) == PART_QUEUE)
-		from = record_key_after(record_key_slice(&from));
-	while ((rc = store_next(op->txn, record_key_slice(&from), prefix, &key, &value)) == 0) {
-		struct slice lock = { (const unsigned char *)key.data + 1, key.len - 1 };
+		scan_after(&scan, &last);
+	while ((rc = scan_record(op, &scan, RECORD_QUEUE, &queue)) == 0) {
+		struct slice lock = scan_name(&scan);
 
-		rc = record_decode(RECORD_QUEUE, value, &queue);
-		if (rc < 0)
-			return op_corrupt(op, key, rc);
 		name_from_key(&name, lock);
 		place_set(queues->place, PART_QUEUE, lock);
 		if (queues->fn(queues->arg, &name, queue.count) != 0)
 			return 0;
-		from = record_key_after(key);
 	}
 	return rc < 0 ? rc : 0;
 }

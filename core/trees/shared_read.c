@@ -5,6 +5,7 @@
 
 #include "name.h"
 #include "place.h"
+#include "scan.h"
 #include "shared_guard.h"
 #include "table.h"
 #include "text.h"
@@ -88,28 +89,22 @@ int atlock_shared_get(struct atlock *al, const char *resource, struct atlock_sha
 
 static int list_in_txn(struct op *op)
 {
-	const unsigned char table = TABLE_SHARED;
 	const struct shared_read *read = op->arg;
-	struct record_key from = record_key_of(TABLE_SHARED, place_text(read->place, PART));
+	struct record_key last = record_key_of(TABLE_SHARED, place_text(read->place, PART));
+	struct scan scan = scan_table(TABLE_SHARED);
 	struct record_shared record;
 	struct atlock_shared shared;
-	struct slice key;
-	struct slice value;
 	int rc;
 
 	if (place_part(read->place) == PART)
-		from = record_key_after(record_key_slice(&from));
-	while ((rc = store_next(op->txn, record_key_slice(&from), (struct slice){ &table, 1 }, &key, &value)) == 0) {
-		struct slice name = { (const char *)key.data + 1, key.len - 1 };
+		scan_after(&scan, &last);
+	while ((rc = scan_record(op, &scan, RECORD_SHARED, &record)) == 0) {
+		struct slice name = scan_name(&scan);
 
-		rc = record_decode(RECORD_SHARED, value, &record);
-		if (rc < 0)
-			return op_corrupt(op, key, rc);
 		shared_fill(&shared, name, &record);
 		place_set(read->place, PART, name);
 		if (read->each(read->arg, &shared) != 0)
 			return 0;
-		from = record_key_after(key);
 	}
 	return rc < 0 ? rc : 0;
 }
