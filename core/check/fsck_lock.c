@@ -42,7 +42,7 @@ static int lock_keep(struct fsck *fsck, struct slice key)
 	if (!fsck->fix)
 		return 0;
 	fsck->held++;
-	rc = op_number(op, &record.token);
+	rc = op_number(op, fsck_rest(key), &record.token);
 	return rc < 0 ? rc : table_lock_put(op, fsck_rest(key), NULL, &record);
 }
 
@@ -78,7 +78,7 @@ static int lock_renumber(struct fsck *fsck, struct slice key, struct record_lock
 
 	fsck_problem(fsck, key, "another lock has the same token", "it gets a new one");
 	fsck->held++;
-	rc = fsck->fix ? op_number(fsck->op, &record->token) : 0;
+	rc = fsck->fix ? op_number(fsck->op, fsck_rest(key), &record->token) : 0;
 	return rc < 0 || !fsck->fix ? rc : table_lock_put(fsck->op, fsck_rest(key), NULL, record);
 }
 

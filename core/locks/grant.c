@@ -56,9 +56,9 @@ int grant_mean_hold(struct op *op, struct slice lock, int64_t *mean)
 }
 
 /* Numbers and times of a new grant. */
-static int grant_prepare(struct op *op, struct record_lock *record)
+static int grant_prepare(struct op *op, struct slice lock, struct record_lock *record)
 {
-	int rc = op_number(op, &record->token);
+	int rc = op_number(op, lock, &record->token);
 
 	if (rc < 0)
 		return rc;
@@ -73,7 +73,7 @@ static int grant_prepare(struct op *op, struct record_lock *record)
 
 int grant_write(struct op *op, struct slice lock, const struct record_lock *old, struct record_lock *record)
 {
-	int rc = grant_prepare(op, record);
+	int rc = grant_prepare(op, lock, record);
 
 	if (rc == 0)
 		rc = table_lock_put(op, lock, old, record);
@@ -151,7 +151,7 @@ static int grant_to(struct op *op, struct slice lock, const struct record_lock *
 	bool blocked = false;
 	int rc;
 
-	rc = grant_prepare(op, &new);
+	rc = grant_prepare(op, lock, &new);
 	if (rc == 0)
 		rc = grant_move_text(op, lock, ticket->number);
 	if (rc == 0)

@@ -77,7 +77,7 @@ static int ticket_write(struct op *op, struct slice lock, const struct record_lo
 	rc = timeout == ATLOCK_AUTO ? expect_patience(op, lock, ticket.record.priority, &timeout) : 0;
 	ticket.record.deadline = timeout >= ATLOCK_NEVER - op->now ? ATLOCK_NEVER : op->now + timeout;
 	if (rc == 0)
-		rc = op_number(op, &ticket.number);
+		rc = op_number(op, lock, &ticket.number);
 	if (rc == 0)
 		rc = table_ticket_put(op, lock, &ticket);
 	if (rc == 0 && acquire->change.meta_len > 0) {

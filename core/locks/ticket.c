@@ -65,7 +65,7 @@ static int reprioritise_in_txn(struct op *op)
 		return rc;
 	moved = ticket;
 	moved.record.priority = (uint8_t)op->request->priority;
-	rc = op_number(op, &moved.number);
+	rc = op_number(op, place->lock, &moved.number);
 	if (rc < 0)
 		return rc;
 	from = record_key_number(TABLE_TICKET_TEXT, ticket.number);

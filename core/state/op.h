@@ -134,8 +134,8 @@ int op_look(struct atlock *al, op_fn *fn, void *arg, struct atlock_why *why);
 int op_call(struct atlock *al, const struct atlock_caller *caller, enum metrics_call call, op_fn *fn, void *arg,
 	    struct atlock_why *why);
 
-/* The next number for a grant or a ticket: greater than all before, whatever crashes. */
-int op_number(struct op *op, uint64_t *out);
+/* The next number for a grant or a ticket of a lock: greater than all that this lock had before, whatever crashes. */
+int op_number(struct op *op, struct slice lock, uint64_t *out);
 
 /* Leaves out as many numbers. */
 int op_skip(struct op *op, uint64_t count);
