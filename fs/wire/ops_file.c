@@ -148,16 +148,10 @@ static int text_need(struct call *call, struct node *node, struct handle *handle
 	return text_again(call, node, handle, content);
 }
 
-/* What was read as a whole need not be kept: cat(1) and most others read so. What lists and counts is another each time. */
-static void text_was_read(const struct node *node, struct content *content, size_t size, size_t off)
-{
-	if (off == 0 && size >= content->len && !content->paged && !node->kind->passing)
-		texts_drop(content);
-}
-
 static void read_text(struct call *call, struct node *node, struct handle *handle, size_t size, size_t off)
 {
 	struct content *content = handle_lock(handle);
+	bool drop;
 	int err = 0;
 
 	if (content == NULL) {
@@ -173,14 +167,19 @@ static void read_text(struct call *call, struct node *node, struct handle *handl
 	/* The kernel ends where it was told that the file does, and would cut it off. */
 	if (err == 0 && call->paged && (!pages_fit(node, content->len) || off > content->len))
 		err = -EIO;
+	/*
+	 * What was read as a whole need not be kept: cat(1) and most others read so. What lists and counts is another each time. The
+	 * node may be gone once the reader has its answer.
+	 */
+	drop = err == 0 && off == 0 && size >= content->len && !content->paged && !node->kind->passing;
 	if (err < 0)
 		call_fail(call, err);
 	else if (off >= content->len)
 		fuse_reply_buf(call->req, NULL, 0);
 	else
 		fuse_reply_buf(call->req, content->text + off, size < content->len - off ? size : content->len - off);
-	if (err == 0)
-		text_was_read(node, content, size, off);
+	if (drop)
+		texts_drop(content);
 	pthread_mutex_unlock(&content->mutex);
 }
 
