@@ -396,7 +396,7 @@ commas = $(subst $(empty) $(empty),$(comma),$(strip $(1)))
 listed = $(1)=$(call commas,$(ROOMS_$(1))) $(if $(APART_$(1)),--apart $(call commas,$(APART_$(1):%=$(1)/%)))
 
 # Folders that have no upward call and no large knot, and keep it so.
-ROOMS_KEPT := core
+ROOMS_KEPT := store core tools
 
 .PHONY: rooms rooms-kept
 rooms-kept: all
@@ -504,6 +504,7 @@ stamps = $(patsubst %,$(OUT)/lint/%,$(1))
 .PHONY: lint
 lint: $(call stamps,$(SOURCES) $(HEADERS)) | $(NEED)lint ## clang-tidy, cppcheck, formatting, layers, lone headers, manuals, alert rules
 	$(Q)tests/check-includes
+	$(Q)tests/check-folders
 	$(Q)! grep -nE '[^|]\| *grep -[a-zA-Z]*q' tests/*/*.sh tests/mount/*/*.sh tests/*/*.inc tests/install/* || \
 		{ echo 'under pipefail: | grep ... >/dev/null, for -q may end the writer with SIGPIPE'; false; }
 	$(Q)$(if $(MANUALS),mandoc -Tlint -Wwarning $(MANUALS))

@@ -304,6 +304,13 @@ field() {
 	sed -n "s/^$2=//p" "$1"
 }
 
+# Waits until this moment, as locks print it, is over: until_after "$(field "$f" expires_at)"
+until_after() {
+	local end
+	end=$(date -d "$1" +%s%3N)
+	wait_until '[ "$(date +%s%3N)" -gt '"$end"' ]' 120
+}
+
 # Releases a lock whoever holds it, as an administrator does: by its holder's name. A free one is all right.
 free_lock() {
 	local who

@@ -102,7 +102,7 @@ status=0
 guard db --app a -- true 2>"$T/err" || status=$?
 expect_equal "$status" 75 'another for the same app'
 token=$(field "$db/stop" token)
-sleep $((3 * TIME_FACTOR))
+until_after "$(field "$db/stop" expires_at)"
 expect_equal "$(field "$db/stop" token)" "$token" 'held all the time'
 touch "$T/go"
 wait "$long"

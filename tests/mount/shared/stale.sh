@@ -82,7 +82,8 @@ apps_killed() {
 	wait_until 'touch "$db"/stop@keeper 2>/dev/null'
 	bash -c 'while touch -c "$db"/stop@keeper; do sleep 0.2; done' &
 	keeper=$!
-	sleep 0.5
+	before=$(field "$db"/stop expires_at)
+	wait_until '[ "$(field "$db"/stop expires_at)" != "$before" ]' # renewed
 	kill -KILL "$keeper"
 	wait "$keeper" 2>/dev/null || true
 	end=$(date -d "$(field "$db"/stop expires_at)" +%s%3N)
