@@ -377,7 +377,7 @@ programs-address programs-thread: programs-%: | $(NEED)test
 	$(Q)$(MAKE) SAN=$* programs
 
 # Beside tests, which wait a lot. What it needs is built before.
-lint_command = $(if $(SAN),,'env MAKEFLAGS= $(MAKE) BUILD=$(BUILD) JOBS=2 lint')
+lint_command = $(if $(SAN),,'env -u MAKELEVEL MAKEFLAGS= make BUILD=$(BUILD) JOBS=2 lint')
 
 .PHONY: check
 check: programs $(if $(SAN),,rooms-kept) $(SAN_TESTS:%=programs-%) | $(if $(SAN),,$(NEED)lint) ## lint, unit tests, simulation, mounts, benchmark; also under sanitizers
