@@ -247,24 +247,6 @@ int atlock_name_join(const struct atlock_parts *parts, struct atlock_name *out, 
  */
 int atlock_component_check(const char *text, struct atlock_why *why);
 
-/* Atlantis' spellings (legacy.c). */
-enum atlock_legacy {
-	ATLOCK_LEGACY_3,       /* repo/path/workspace: before 0.40 */
-	ATLOCK_LEGACY_4,       /* repo/path/workspace/project, "/" at the end when unnamed */
-	ATLOCK_LEGACY_REDIS_3, /* the same with "pr/" in front */
-	ATLOCK_LEGACY_REDIS_4,
-};
-
-/* Writes the key Atlantis uses for a lock. -EINVAL if that form cannot say it (a project in a three-part key). */
-int atlock_legacy_key(const struct atlock_parts *parts, enum atlock_legacy form, char *out, size_t len);
-
-/*
- * Reads such a key. It is ambiguous by itself, so the repository and the directory must be given as Atlantis' record has
- * them; what is left gives workspace and project. -EINVAL if it is another lock's, or can still be read in two ways.
- */
-int atlock_legacy_parse(const char *key, const char *repo, const char *dir, struct atlock_parts *out,
-			struct atlock_why *why);
-
 /* "host::repo::num" of a pull request, both ways. */
 struct atlock_pull {
 	char host[ATLOCK_COMPONENT_MAX + 1];
@@ -273,14 +255,6 @@ struct atlock_pull {
 };
 int atlock_legacy_pull_key(const struct atlock_pull *pull, char *out, size_t len);
 int atlock_legacy_pull_parse(const char *key, struct atlock_pull *out, struct atlock_why *why);
-
-/* Atlantis' commands by their numbers: "apply" is 0. NULL after the last. And the number of one: -ENOENT for another. */
-const char *atlock_legacy_command(size_t number);
-int atlock_legacy_command_number(const char *command);
-
-/* "global/apply/lock" and "apply/lock", both ways: the command is "apply". */
-int atlock_legacy_global_key(const char *command, bool redis, char *out, size_t len);
-int atlock_legacy_global_parse(const char *key, char *command, size_t len, struct atlock_why *why);
 
 /* --- Who is asking (holder.c) --------------------------------------------------------------------------------------- */
 
@@ -553,10 +527,6 @@ int atlock_get(struct atlock *al, const struct atlock_name *name, struct atlock_
  */
 int atlock_holds(struct atlock *al, const struct atlock_name *name, const struct atlock_caller *caller,
 		 struct atlock_view *out, struct atlock_why *why);
-
-/* Releases everything "pr:<num>" holds in exactly this repository and cancels its tickets; returns 0 and the count. */
-int atlock_release_pull(struct atlock *al, const struct atlock_caller *caller, const char *repo, uint64_t num,
-			size_t *released, struct atlock_why *why);
 
 /* Releases everything a holder has and cancels its tickets: what the death of a process does. */
 int atlock_release_holder(struct atlock *al, const struct atlock_caller *holder, size_t *released,

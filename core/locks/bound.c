@@ -237,28 +237,6 @@ int atlock_release_holder(struct atlock *al, const struct atlock_caller *holder,
 	return rc;
 }
 
-int atlock_release_pull(struct atlock *al, const struct atlock_caller *caller, const char *repo, uint64_t num,
-			size_t *released, struct atlock_why *why)
-{
-	struct leaving leaving = { .repo = repo };
-	char who[32];
-	int rc;
-
-	if (al == NULL || repo == NULL || repo[0] == '\0' || num == 0)
-		return why_set(why, -EINVAL, ATLOCK_INVALID_REQUEST,
-			       "a pull request is a repository and a number from 1");
-	rc = rules_caller(caller, why);
-	if (rc < 0)
-		return rc;
-	(void)snprintf(who, sizeof(who), "pr:%" PRIu64, num);
-	leaving.who = who;
-	leaving.owner = caller->admin ? NULL : caller->owner;
-	rc = leave(al, caller, &leaving, why);
-	if (rc == 0 && released != NULL)
-		*released = leaving.released;
-	return rc;
-}
-
 int bound_close_pull(struct op *op, const char *repo, uint64_t num, size_t *released)
 {
 	struct leaving leaving = { .repo = repo, .closing = true };

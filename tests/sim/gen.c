@@ -274,6 +274,27 @@ static void gen_query(struct gen *gen, struct step *step)
 	step->pull = chance(gen, 50) ? 5 : 50;
 }
 
+static bool is_others(const struct step *step, int lock, int actor)
+{
+	return cast_locks[lock].repo == step->repo && cast_actors[actor].pull == step->pull &&
+	       strcmp(cast_actors[actor].owner, cast_actors[step->actor].owner) != 0;
+}
+
+/* Then only an administrator can close the pull request; that others cannot is in test_pull.c. */
+static bool pull_has_others(const struct model *model, const struct step *step)
+{
+	for (int i = 0; i < CAST_LOCKS; i++) {
+		const struct model_lock *lock = &model->locks[i];
+		if (lock->held && is_others(step, i, lock->actor))
+			return true;
+		for (int j = 0; j < lock->tickets_len; j++) {
+			if (is_others(step, i, lock->tickets[j].actor))
+				return true;
+		}
+	}
+	return false;
+}
+
 static void gen_fault(struct gen *gen, struct step *step)
 {
 	int kind = pick(gen, 1000);
@@ -327,6 +348,8 @@ void gen_step(struct gen *gen, const struct model *model, struct step *step)
 	case STEP_RELEASE_PULL:
 		step->repo = pick(gen, CAST_REPOS - 1);
 		step->pull = chance(gen, 70) ? 5 : 50;
+		if (pull_has_others(model, step))
+			step->actor = CAST_ACTORS - 1;
 		break;
 	case STEP_LIST: gen_query(gen, step); break;
 	case STEP_CONFIGURE: gen_configure(gen, model, step); break;

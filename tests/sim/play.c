@@ -1,3 +1,4 @@
+#include <stdio.h>
 #include <string.h>
 
 #include "rig.h"
@@ -162,14 +163,22 @@ static void request_call(struct rig *rig, const struct step *step, struct rig_re
 	lock_call(rig, step, &request, result);
 }
 
+static void pull_close(struct rig *rig, const struct step *step, struct rig_result *result)
+{
+	struct atlock_pull parts = { .host = "github.com", .num = step->pull };
+	struct atlock_pull_name pull;
+	(void)snprintf(parts.repo, sizeof parts.repo, "%s", cast_repos[step->repo]);
+	result->ret = atlock_pull_join(&parts, &pull, &result->why);
+	if (result->ret == 0)
+		result->ret = atlock_pull_close(rig->al, &cast_actors[step->actor].caller, &pull, &result->released,
+						&result->why);
+}
+
 void rig_call(struct rig *rig, const struct step *step, struct rig_result *result)
 {
 	const struct atlock_caller *caller = &cast_actors[step->actor].caller;
 	switch (step->op) {
-	case STEP_RELEASE_PULL:
-		result->ret = atlock_release_pull(rig->al, caller, cast_repos[step->repo], step->pull,
-						  &result->released, &result->why);
-		break;
+	case STEP_RELEASE_PULL: pull_close(rig, step, result); break;
 	case STEP_RELEASE_HOLDER:
 		result->ret = atlock_release_holder(rig->al, caller, &result->released, &result->why);
 		break;

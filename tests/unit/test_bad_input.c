@@ -150,27 +150,16 @@ static void parts_that_are_none_are_refused(void **state)
 
 	memset(&parts, 0, sizeof(parts));
 	FAILS(atlock_name_join(&parts, &name, &s->why));
-	FAILS(atlock_legacy_key(&parts, ATLOCK_LEGACY_4, out, sizeof(out)));
 	memset(&parts, 'x', sizeof(parts));
 	FAILS(atlock_name_join(&parts, &name, &s->why));
-	FAILS(atlock_legacy_key(&parts, ATLOCK_LEGACY_4, out, sizeof(out)));
-	FAILS(atlock_legacy_key(NULL, ATLOCK_LEGACY_4, out, sizeof(out)));
-	FAILS(atlock_legacy_key(&parts, (enum atlock_legacy)77, out, sizeof(out)));
 	FAILS(atlock_legacy_pull_key(NULL, out, sizeof(out)));
 	FAILS(atlock_legacy_pull_key(&(struct atlock_pull){ .num = 0 }, out, sizeof(out)));
-	FAILS(atlock_legacy_global_key(NULL, false, out, sizeof(out)));
 	for (size_t i = 0; i < LENGTH(bad_texts); i++) {
 		struct atlock_pull pull;
 
-		FAILS(atlock_legacy_parse(bad_texts[i], "a", "b", &parts, &s->why));
-		FAILS(atlock_legacy_parse("a/b/c/", bad_texts[i], "b", &parts, &s->why));
 		FAILS(atlock_legacy_pull_parse(bad_texts[i], &pull, &s->why));
-		FAILS(atlock_legacy_global_parse(bad_texts[i], out, sizeof(out), &s->why));
-		FAILS(atlock_legacy_global_key(bad_texts[i], true, out, sizeof(out)));
 	}
-	FAILS(atlock_legacy_parse("a/b/c/", "a", "b", NULL, &s->why));
 	FAILS(atlock_legacy_pull_parse("h::r::1", NULL, &s->why));
-	FAILS(atlock_legacy_global_parse("apply/lock", NULL, 0, &s->why));
 }
 
 static void callers_that_are_none_are_refused(void **state)
@@ -340,13 +329,6 @@ static void changing_with_nothing_is_refused(void **state)
 	FAILS(atlock_acquire_all(s->al, req, SIZE_MAX / 2, NULL, NULL, NULL));
 	FAILS(atlock_wait(s->al, req, NULL, NULL, NULL, NULL, NULL));
 	FAILS(atlock_wait_cancel(NULL, 1));
-	FAILS(atlock_release_pull(NULL, &alice, "a", 1, NULL, NULL));
-	FAILS(atlock_release_pull(s->al, NULL, "a", 1, NULL, NULL));
-	FAILS(atlock_release_pull(s->al, &bad, "a", 1, NULL, NULL));
-	FAILS(atlock_release_pull(s->al, &alice, NULL, 1, NULL, NULL));
-	FAILS(atlock_release_pull(s->al, &alice, "", 1, NULL, NULL));
-	FAILS(atlock_release_pull(s->al, &alice, "a", 0, NULL, NULL));
-	assert_int_equal(atlock_release_pull(s->al, &alice, long_path, UINT64_MAX, NULL, NULL), 0);
 	FAILS(atlock_release_holder(NULL, &alice, NULL, NULL));
 	FAILS(atlock_release_holder(s->al, NULL, NULL, NULL));
 	FAILS(atlock_release_holder(s->al, &bad, NULL, NULL));

