@@ -1,8 +1,9 @@
 # atlockfs. `make help` lists the targets; everything built goes below $(BUILD).
 #
 # Direction is enforced by include paths. store/ sees itself, core/ sees store/, and fs/ and tools/ see nothing of the
-# project but core/atlock.h. Inside a folder, a room (a subfolder) sees itself and the rooms that ROOMS_<folder> lists
-# before it, but none that APART_<folder> sets apart from it. Sources are found by wildcard: a new file needs no line here, a new room needs a word.
+# project but the public headers, core/atlock.h and core/atlock/*.h. Inside a folder, a room (a subfolder) sees itself
+# and the rooms that ROOMS_<folder> lists before it, but none that APART_<folder> sets apart from it. Sources are found
+# by wildcard: a new file needs no line here, a new room needs a word.
 
 BUILD ?= build
 PREFIX ?= /usr/local
@@ -249,7 +250,7 @@ $(OUT)/mount-%: $(OUT)/obj/tests/mount/%.o
 
 # --- Installing ---
 
-# One object that shows nothing but the public header's names, so that it can be linked with anything.
+# One object that shows nothing but the public headers' names, so that it can be linked with anything.
 $(OUT)/libatlock.a: $(call objects,$(CORE) $(STORE_C)) $(ROOMS_core:%=core/%) $(ROOMS_store:%=store/%)
 	$(call say,AR,$@)
 	$(Q)ld -r -o $(@:.a=.o) $(filter %.o,$^)

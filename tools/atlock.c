@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include <atlock.h>
+#include <atlock/program.h>
 
 #include "atlantis_commands.h"
 #include "audit_command.h"

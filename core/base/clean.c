@@ -1,7 +1,7 @@
 /* What of a text others chose may be shown to people as it is. */
 #include <string.h>
 
-#include "atlock.h"
+#include "atlock/program.h"
 #include "utf8.h"
 
 /* Beyond ASCII: what terminals obey, what turns the direction of text, ends lines or cannot be seen. */

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "atlock.h"
+#include "atlock/program.h"
 
 int atlock_standard_open(void)
 {

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "atlock/program.h"
+
 static const char *const code_names[ATLOCK_CODES] = {
 	[ATLOCK_OK] = "OK",
 	[ATLOCK_LOCK_EXISTS] = "LOCK_EXISTS",

@@ -1,7 +1,7 @@
 /* How far apart two words are. */
 #include <string.h>
 
-#include "atlock.h"
+#include "atlock/program.h"
 
 static size_t least(size_t a, size_t b)
 {

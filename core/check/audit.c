@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "atlock/check.h"
 #include "event_line.h"
 #include "why.h"
 

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "atlock/check.h"
 #include "event.h"
 #include "op.h"
 #include "state.h"

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "atlock/check.h"
 #include "event.h"
 #include "scan.h"
 #include "seal.h"

@@ -7,6 +7,8 @@
 #ifndef CORE_FSCK_H
 #define CORE_FSCK_H
 
+#include <stdio.h>
+
 #include "op.h"
 
 /* Numbers to look up once they are sorted. */

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "atlock/manual.h"
 #include "day.h"
 #include "event.h"
 #include "event_day.h"

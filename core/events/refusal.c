@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "alarm.h"
+#include "atlock/manual.h"
 #include "event.h"
 #include "space.h"
 

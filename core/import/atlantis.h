@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "atlock.h"
+#include "atlock/import.h"
 
 struct json_t;
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "atlantis.h"
+#include "atlock/import.h"
 #include "text.h"
 #include "why.h"
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "atlock/import.h"
 #include "why.h"
 
 static const char pull_separator[] = "::";

@@ -1,9 +1,11 @@
 #include "deadlock.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "atlock/manual.h"
 #include "behind.h"
 #include "dir_path.h"
 #include "grant.h"

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "alarm.h"
+#include "atlock/manual.h"
 #include "bound.h"
 #include "grant.h"
 #include "lock.h"

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 
+#include "atlock/manual.h"
 #include "grant.h"
 #include "scan.h"
 

@@ -2,6 +2,7 @@
 #include "shared_guard.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "holder.h"

@@ -2,11 +2,13 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "alarm.h"
+#include "atlock/manual.h"
 #include "hook.h"
 #include "lease.h"
 #include "memory.h"

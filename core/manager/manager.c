@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "after.h"
+#include "atlock/manual.h"
 #include "background.h"
 #include "bound.h"
 #include "comm.h"

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "atlock/program.h"
 #include "config.h"
 #include "why.h"
 

@@ -2,6 +2,7 @@
 
 #include <bsd/string.h>
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "escape.h"

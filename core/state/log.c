@@ -8,6 +8,7 @@
 #include <syslog.h>
 #include <unistd.h>
 
+#include "atlock/program.h"
 #include "userinfo.h"
 
 #define LINE_MAX_BYTES 2048

@@ -1,6 +1,7 @@
 /* Listing held locks, and what stands directly below a virtual directory. */
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

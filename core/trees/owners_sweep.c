@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "atlock/manual.h"
 #include "event.h"
 #include "owners.h"
 #include "scan.h"

@@ -2,6 +2,7 @@
 #include "pull.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "bound.h"

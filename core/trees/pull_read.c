@@ -1,6 +1,7 @@
 /* What a pull request's directory and files show, each from one consistent state. */
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

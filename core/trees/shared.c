@@ -1,5 +1,6 @@
 /* Shared resources and their apps: made, written and removed, each in one transaction. */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "escape.h"

@@ -1,5 +1,6 @@
 /* Shared resources as atlock.h shows them, and the verdict on one. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

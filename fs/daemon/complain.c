@@ -1,6 +1,6 @@
 #include "complain.h"
 
-#include <atlock.h>
+#include <atlock/program.h>
 
 int complain(const char *what, const char *text)
 {

@@ -4,6 +4,7 @@
  * The store may not be opened before the last fork, so the daemon forks first, opens and mounts in the child, and the parent
  * reports what became of it: success means that the kernel has spoken to the daemon.
  */
+#include <atlock/program.h>
 #include <errno.h>
 #include <malloc.h>
 #include <string.h>

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include <atlock.h>
+#include <atlock/program.h>
 
 #include "complain.h"
 

@@ -1,5 +1,6 @@
 #include "stop.h"
 
+#include <atlock/program.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>

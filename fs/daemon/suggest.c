@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include <atlock.h>
+#include <atlock/program.h>
 
 #define NEAR 2 /* letters it may be off */
 

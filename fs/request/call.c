@@ -1,5 +1,7 @@
 /* One request while it is worked on: what it is about, and why it is refused if it is. */
+#include <atlock/program.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "fs.h"

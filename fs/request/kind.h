@@ -11,6 +11,8 @@
 #ifndef KIND_H
 #define KIND_H
 
+#include <stdio.h>
+
 #include "fs.h"
 #include "inode.h"
 

@@ -1,6 +1,7 @@
 #include "refuse.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

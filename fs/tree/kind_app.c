@@ -3,6 +3,7 @@
  * UNKNOWN at the very call, so the kernel keeps nothing of either.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -6,6 +6,7 @@
 #include <bsd/string.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

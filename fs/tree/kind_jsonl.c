@@ -7,6 +7,7 @@
  * count did, while the list goes on, or that begin behind its end, fail with EIO instead of leaving out what is there.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

@@ -1,6 +1,7 @@
 /* A lock as a file: take, look at, open, give back. */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 

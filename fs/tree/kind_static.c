@@ -1,5 +1,6 @@
 /* The files of the root that the daemon writes: health, why, README. Each is one function that makes its text. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -2,6 +2,8 @@
 #ifndef LOCK_FILE_H
 #define LOCK_FILE_H
 
+#include <stdio.h>
+
 #include "kind.h"
 
 /*

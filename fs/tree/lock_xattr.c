@@ -1,5 +1,6 @@
 /* The fields of a lock as extended attributes: all can be read, the user's own keys can be set and removed. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/xattr.h>

@@ -3,6 +3,7 @@
  * (security.capability before each write) ask for often and must get cheaply.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

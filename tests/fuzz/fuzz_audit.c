@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "atlock.h"
+#include "atlock/check.h"
 #include "fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

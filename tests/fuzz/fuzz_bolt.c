@@ -1,5 +1,6 @@
 /* Bolt files: damaged ones end in an error or in records, never in a loop. */
 #include "atlock.h"
+#include "atlock/import.h"
 #include "fuzz.h"
 
 #define RECORDS_MAX 100000

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "atlock.h"
+#include "atlock/import.h"
 #include "fuzz.h"
 
 static void lines_check(const char *text)

@@ -1,6 +1,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "atlock/check.h"
+#include "atlock/manual.h"
 #include "compare.h"
 
 static bool query_fits(const struct step *step, int lock, int actor)

@@ -2,6 +2,7 @@
 
 #include <bsd/string.h>
 #include <errno.h>
+#include <stdio.h>
 
 #define EVERYTHING ((1U << CAST_LOCKS) - 1)
 #define TRIALS 5000

@@ -1,6 +1,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "atlock/manual.h"
 #include "rig.h"
 
 static bool wait_done(void *arg, int err, const struct atlock_grant *grant, const struct atlock_why *why)

@@ -3,6 +3,7 @@
 #include <bsd/string.h>
 #include <inttypes.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "cast.h"

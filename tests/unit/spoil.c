@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "atlock/check.h"
 #include "record.h"
 
 struct spoil {

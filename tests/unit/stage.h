@@ -15,6 +15,8 @@
 #include <pthread.h>
 
 #include "atlock.h"
+#include "atlock/check.h"
+#include "atlock/manual.h"
 #include "mem_engine.h"
 
 /* A request with what it points to. */

@@ -2,6 +2,7 @@
  * Bad input to everything that takes no request: an error, nothing changed, and no crash. The tests of names, options,
  * text and holders say which error; here it is that there is one.
  */
+#include "atlock/import.h"
 #include "stage.h"
 
 #include <errno.h>

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "atlock.h"
+#include "atlock/program.h"
 
 /* NOLINTBEGIN(misc-misleading-bidirectional): what it is about */
 static const struct {

@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "atlock.h"
+#include "atlock/import.h"
 
 #define SAMPLE "tests/data/atlantis-sample.db"
 #define LOCK(path, user, more)                                                                                  \

@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "atlock/import.h"
 #include "name.h"
 #include "unit/name_vectors.h"
 

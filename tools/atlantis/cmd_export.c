@@ -1,4 +1,5 @@
 /* atlock export: what the tree holds, as Atlantis' records or as lines that another tree can import. */
+#include <atlock/import.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <stdlib.h>

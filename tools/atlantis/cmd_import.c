@@ -2,6 +2,7 @@
  * atlock import: takes over what Atlantis, or another tree, holds. Each lock is one write and so one transaction: it is there
  * with all it has, or not at all, and running again goes on where the last run ended. What the tree holds already wins.
  */
+#include <atlock/import.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>

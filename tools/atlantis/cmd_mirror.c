@@ -5,6 +5,7 @@
  * cannot be read changes nothing at the other side. Every write there compares first (see foreign.h), so that what Atlantis
  * does meanwhile is not lost: the lock of another pull request stays, and only what the mirror knows is deleted.
  */
+#include <atlock/import.h>
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>

@@ -1,4 +1,5 @@
 /* atlock verify: compares the tree with what Atlantis has, and lists every difference. */
+#include <atlock/import.h>
 #include <getopt.h>
 #include <inttypes.h>
 

@@ -3,6 +3,7 @@
 #define TOOLS_SNAPSHOT_H
 
 #include <atlock.h>
+#include <atlock/import.h>
 #include <stdbool.h>
 
 #include "mount.h"

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include <atlock.h>
+#include <atlock/check.h>
 
 #include "audit.h"
 #include "choice.h"

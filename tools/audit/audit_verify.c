@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include <atlock.h>
+#include <atlock/check.h>
 
 #include "audit.h"
 #include "choice.h"

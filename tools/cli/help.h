@@ -2,7 +2,7 @@
 #ifndef TOOLS_HELP_H
 #define TOOLS_HELP_H
 
-#include <atlock.h>
+#include <atlock/program.h>
 #include <stdio.h>
 
 #include "command.h"

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <atlock.h>
+#include <atlock/program.h>
 
 #include "moment.h"
 

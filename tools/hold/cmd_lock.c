@@ -1,4 +1,5 @@
 /* atlock lock: take locks and keep them. */
+#include <atlock/program.h>
 #include <getopt.h>
 #include <string.h>
 

@@ -1,4 +1,5 @@
 /* atlock wait: waits for a lock and takes it, or with --free waits until it is not held. */
+#include <atlock/program.h>
 #include <errno.h>
 #include <getopt.h>
 #include <stdlib.h>

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include <atlock.h>
+#include <atlock/program.h>
 
 #include "graph.h"
 #include "term.h"

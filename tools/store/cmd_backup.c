@@ -1,4 +1,5 @@
 /* atlock backup: a copy of a store, whole and of one moment, while it is in use. */
+#include <atlock/check.h>
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>

@@ -1,4 +1,5 @@
 /* atlock fsck: whether all in a store fits together; with --repair it is made to. */
+#include <atlock/check.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <string.h>

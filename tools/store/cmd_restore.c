@@ -1,4 +1,5 @@
 /* atlock restore: a store from a copy that atlock backup made. */
+#include <atlock/check.h>
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>

@@ -7,6 +7,7 @@
 #include <wctype.h>
 
 #include <atlock.h>
+#include <atlock/program.h>
 
 /* One character as it is shown: where it goes on, its bytes, its columns. */
 struct glyph {

@@ -1,0 +1,63 @@
+/*
+ * Callers: on whose behalf a call is made, and which holder that is.
+ *
+ * A holder is an owner (a user name) and a who (what followed '@' in the lock's name). Two callers with the same owner and who
+ * are the same holder, whatever process or machine they are on. A who is one of
+ *
+ *	pid:N	the process N; its locks end when it does
+ *	sid:N	the session N: a caller that named no who, unless identity=user
+ *	user	the user: a caller that named no who, with identity=user
+ *	others	any word that the caller chose
+ *
+ * and, for flock(2), an open file description. A program that calls for itself uses atlock_caller_init(). A front end that
+ * serves other processes, as fs/ does, uses atlock_identify().
+ */
+#ifndef ATLOCK_CALLER_H
+#define ATLOCK_CALLER_H
+
+#include "atlock/base.h"
+
+struct atlock_caller {
+	char owner[ATLOCK_OWNER_MAX + 1];
+	char who[ATLOCK_WHO_MAX + 1];
+	uid_t uid;
+	gid_t gid;
+	pid_t pid;                      /* the calling process, for the record; 0: unknown */
+	pid_t session;                  /* its session, for events; 0: unknown */
+	char comm[ATLOCK_COMM_MAX + 1]; /* its name, for events; "": unknown */
+	bool admin;                     /* may act on what belongs to others */
+	/*
+	 * With who "pid:N" or "sid:N" the start time of N, so that a later process with the same number is another holder. 0 with
+	 * other whos, and for a session whose leader's start time is unknown.
+	 */
+	uint64_t bound_start;
+};
+
+/* Fills in a caller by name; other fields are 0. -EINVAL: owner or who is empty, too long or has control bytes. */
+int atlock_caller_init(struct atlock_caller *caller, const char *owner, const char *who, uid_t uid);
+
+/* --- For a front end that serves other processes --- */
+
+/*
+ * Fills in the caller behind a request of thread `tid`. The owner comes from the user data base (cached). The who is
+ * `who_text`, what followed '@'; if that is empty, "sid:N" or, with identity=user, "user". "pid:N" must be the calling process
+ * or an ancestor with the same uid, else -EPERM. -EINVAL if tid is 0: a process outside the manager's pid namespace, whose
+ * session and pid cannot be known.
+ */
+int atlock_identify(struct atlock *al, pid_t tid, uid_t uid, gid_t gid, const char *who_text, struct atlock_caller *out,
+		    struct atlock_why *why);
+
+/* Fills in session and comm of the calling process where atlock_identify() did not; what cannot be seen stays empty. */
+void atlock_caller_look(struct atlock *al, struct atlock_caller *caller);
+
+/* The process of thread `tid` and its ancestors, nearest first, at most `cap`. Returns how many; 0 if /proc hides them. */
+size_t atlock_lineage(pid_t tid, pid_t *out, size_t cap);
+
+/* Writes the who of open file description `number` of a mount; `mount` tells mounts apart. */
+void atlock_who_flock(uint32_t mount, uint64_t number, char out[ATLOCK_WHO_MAX + 1]);
+
+/* Whether a who is an open file description; whether it is a session or the user, so that the caller named none. */
+bool atlock_who_is_flock(const char *who);
+bool atlock_who_is_implied(const char *who);
+
+#endif
