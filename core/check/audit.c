@@ -328,7 +328,7 @@ int atlock_audit_line(struct atlock_audit *audit, const char *text, size_t len, 
 	if (parsed && line_is_hidden(text, len)) {
 		problem(audit, line.seq,
 			"event %" PRIu64
-			" is hidden from whoever made this copy: only an administrator's can be checked "
+			" is hidden from the user who made this copy: only an administrator's can be checked "
 			"(%s:%" PRIu64 ")",
 			line.seq, audit->file, audit->line);
 	} else if (!parsed || !line_is_unchanged(text, len, &line)) {

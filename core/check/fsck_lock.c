@@ -38,7 +38,7 @@ static int lock_keep(struct fsck *fsck, struct slice key)
 	int rc;
 
 	fsck_problem(fsck, key, "the lock's record is damaged",
-		     "nobody knows whose it was, so root@fsck holds it until an administrator removes it");
+		     "its holder is unknown, so root@fsck holds it until an administrator removes it");
 	if (!fsck->fix)
 		return 0;
 	fsck->held++;
@@ -127,7 +127,7 @@ static int text_one(struct fsck *fsck, struct slice key, struct slice value)
 	if (rc < 0)
 		return rc;
 	if (rc == 1 || record.state == RECORD_DELAYED)
-		return fsck_drop(fsck, key, "text of a lock that nobody holds");
+		return fsck_drop(fsck, key, "text of a lock that is free");
 	return fsck_sealed(fsck, key, value);
 }
 

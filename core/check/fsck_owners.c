@@ -58,7 +58,7 @@ static int reference_mend(struct fsck *fsck, struct slice key, struct slice url)
 
 	if (rc != 0)
 		return rc < 0 ? rc : fsck_drop(fsck, key, "the reference's record is damaged");
-	fsck_problem(fsck, key, "the reference's record is damaged", "it is that of whoever has the URL");
+	fsck_problem(fsck, key, "the reference's record is damaged", "it is that of the URL's owner");
 	if (!fsck->fix)
 		return 0;
 	record = (struct record_reference){
@@ -107,7 +107,7 @@ static int reference_agree(struct fsck *fsck, struct slice key, struct slice val
 	at = record_key_of(TABLE_CLAIM, parts.url);
 	rc = fsck_get(fsck, RECORD_CLAIM, &at, &claim);
 	if (rc == 1) {
-		fsck_problem(fsck, key, "a reference to a URL that nobody has", "its owner has the URL again");
+		fsck_problem(fsck, key, "a reference to a URL without an owner", "its owner has the URL again");
 		claim = claim_from(&record);
 		return fsck->fix ? op_put(fsck->op, RECORD_CLAIM, &at, &claim) : 0;
 	}

@@ -191,7 +191,7 @@ static int queue_one(struct fsck *fsck, struct slice key, struct slice value)
 	int rc = store_next(fsck->op->txn, record_key_slice(&prefix), record_key_slice(&prefix), &any, NULL);
 
 	(void)value;
-	return rc == 1 ? fsck_drop(fsck, key, "a queue that nobody is in") : rc;
+	return rc == 1 ? fsck_drop(fsck, key, "a queue without tickets") : rc;
 }
 
 static int text_one(struct fsck *fsck, struct slice key, struct slice value)

@@ -264,7 +264,7 @@ int atlock_wait(struct atlock *al, const struct atlock_request *req, atlock_done
 	int rc;
 
 	if (done == NULL)
-		return why_set(why, -EINVAL, ATLOCK_INVALID_REQUEST, "a wait needs somebody to tell");
+		return why_set(why, -EINVAL, ATLOCK_INVALID_REQUEST, "a wait needs a callback");
 	rc = acquire_begin(&op, al, req, METRICS_WAIT, &acquire, why);
 	if (rc < 0)
 		return rc;

@@ -148,7 +148,7 @@ int rules_refuse_free(struct op *op, struct slice lock)
 		return refuse_stale(op);
 	if (op->why == NULL || dir_path(op, lock, path, sizeof(path)) < 0)
 		return -ENOENT;
-	return why_set(op->why, -ENOENT, ATLOCK_LOCK_NOT_FOUND, "%s is not held by anybody: acquire it first", path);
+	return why_set(op->why, -ENOENT, ATLOCK_LOCK_NOT_FOUND, "%s is not held: acquire it first", path);
 }
 
 /* Administrators may, and whom a rule allows it. Of a lock only if it was named with its holder: see names_holder(). */
@@ -197,7 +197,7 @@ int rules_may_change(struct op *op, struct slice lock, const struct record_lock 
 
 	if (rules_is_disabled(record))
 		return rules_refuse_held(op, lock, record, -EPERM, ATLOCK_PERMISSION_DENIED,
-					 "nobody can release it while the option disable_apply is set");
+					 "no user can release it while the option disable_apply is set");
 	if (rules_is_holder(op, record, op->caller))
 		return 0;
 	force = may_force(op, lock, by);

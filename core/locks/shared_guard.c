@@ -181,8 +181,7 @@ int shared_refuse_wait(const struct atlock_request *req, struct atlock_why *why)
 	if (atlock_name_tree(req->name) != ATLOCK_SHARED)
 		return 0;
 	return why_set(why, -EINVAL, ATLOCK_INVALID_REQUEST,
-		       "nobody waits until a shared resource may be stopped: read its verdict, then touch " NAME_STOP
-		       "@<app>");
+		       "the lock of a shared resource has no queue: read its verdict, then touch " NAME_STOP "@<app>");
 }
 
 int64_t shared_ttl(const struct atlock_options *options, const struct atlock_name *name, int64_t asked)

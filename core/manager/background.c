@@ -109,7 +109,7 @@ static void background_refused(struct atlock *al)
 
 static void background_step(struct atlock *al)
 {
-	log_write(al, ATLOCK_LOG_WARNING, "somebody set the wall clock; leases go on as they were");
+	log_write(al, ATLOCK_LOG_WARNING, "the wall clock was set; leases go on as they were");
 	(void)lease_note_clock(al);
 }
 

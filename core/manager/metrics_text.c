@@ -240,7 +240,7 @@ static const struct {
 	{ "health", "gauge", "What the file health says: 0 is ok, 1 degraded, 2 failing.",
 	  offsetof(struct sample, health), false },
 	{ "locks_held", "gauge", "Locks that are held.", offsetof(struct sample, held), false },
-	{ "queues", "gauge", "Locks that somebody waits for.", offsetof(struct sample, queues), false },
+	{ "queues", "gauge", "Locks that have waiters.", offsetof(struct sample, queues), false },
 	{ "longest_queue_waiters", "gauge", "Tickets in the longest queue.", offsetof(struct sample, longest), false },
 	{ "event_sequence", "gauge", "Number of the newest event.", offsetof(struct sample, events), false },
 	{ "store_used_bytes", "gauge", "Size of the store.", offsetof(struct sample, used), false },

@@ -95,7 +95,7 @@ static const struct option options[] = {
 	  .help = "age from which the status of a shared resource's user is unknown" },
 	{ .name = "lock_delay", AT(lock_delay), .type = OPTION_DURATION, .initial = "0",
 	  .min = 0, .max = HOUR,
-	  .help = "how long nobody gets a lock whose lease has run out" },
+	  .help = "how long a lock whose lease has run out cannot be taken" },
 	{ .name = "deadlock_policy", AT(deadlock_policy), .type = OPTION_WORD, .initial = "lifo",
 	  .words = deadlock_words,
 	  .help = "which wait of a deadlock is refused" },

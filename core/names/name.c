@@ -79,7 +79,7 @@ static int who_take(const char *text, size_t *len, struct atlock_name *out, stru
 	n = *len - (size_t)(who - text);
 	if (n == 0)
 		return why_set(why, -EINVAL, ATLOCK_INVALID_REQUEST,
-			       "nobody follows the '@': write name@who, or %%40 for an '@' in the name itself");
+			       "nothing follows the '@': write name@who, or %%40 for an '@' in the name itself");
 	if (n > ATLOCK_WHO_MAX)
 		return why_set(why, -ENAMETOOLONG, ATLOCK_INVALID_REQUEST, "what follows '@' may have %d bytes",
 			       ATLOCK_WHO_MAX);

@@ -124,10 +124,11 @@ int holder_who_check(const char *who, struct atlock_why *why)
 	switch (holder_kind(who)) {
 	case HOLDER_SESSION:
 	case HOLDER_FLOCK:
-		return why_set(why, -EINVAL, ATLOCK_INVALID_REQUEST,
-			       "\"@%s\" is reserved: nobody may pose as a session or an open file; leave out '@' to be "
-			       "your session",
-			       who);
+		return why_set(
+			why, -EINVAL, ATLOCK_INVALID_REQUEST,
+			"\"@%s\" is reserved: no name may stand for a session or an open file; leave out '@' to be "
+			"your session",
+			who);
 	case HOLDER_PROCESS:
 		if (!holder_pid(who, &pid))
 			return why_set(why, -EINVAL, ATLOCK_INVALID_REQUEST,

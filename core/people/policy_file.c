@@ -22,7 +22,7 @@ static int file_check(int fd, const char *file, struct atlock_why *why)
 		return why_set(why, -EINVAL, ATLOCK_INVALID_REQUEST, "the policy %s is not a plain file", file);
 	if (st.st_mode & S_IWOTH)
 		return why_set(why, -EINVAL, ATLOCK_INVALID_REQUEST,
-			       "the policy %s may be written by everybody: chmod o-w it", file);
+			       "the policy %s may be written by all users: chmod o-w it", file);
 	if (st.st_size > POLICY_BYTES)
 		return why_set(why, -EINVAL, ATLOCK_INVALID_REQUEST, "the policy %s has more than %d bytes", file,
 			       POLICY_BYTES);

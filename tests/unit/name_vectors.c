@@ -191,10 +191,10 @@ const struct name_vector name_vectors[] = {
 	{ BAD("repos/r/-/d/-/:p", EINVAL, "needs a workspace") },
 	{ BAD("repos/r/-/d/-/ws:", EINVAL, "no project") },
 	{ BAD("repos/r/-/d/-/ws:@w", EINVAL, "no project") },
-	{ BAD("repos/r/-/d/-/ws@", EINVAL, "nobody") },
+	{ BAD("repos/r/-/d/-/ws@", EINVAL, "nothing") },
 	{ BAD("global/", EINVAL, "empty") },
 	{ BAD("global/@w", EINVAL, "before the '@'") },
-	{ BAD("global/apply@", EINVAL, "nobody") },
+	{ BAD("global/apply@", EINVAL, "nothing") },
 
 	/* Too long. */
 	{ R("repos/r/-/d/-/" C255, "r", "d", C255) },

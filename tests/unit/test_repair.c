@@ -84,14 +84,14 @@ static void entries_too_many_go(void **state)
 	stage_put(s, record_key_slice(&key), slice_of("a=b\n"));
 	key = key_of(TABLE_TEXT, "global/free");
 	stage_put(s, record_key_slice(&key), slice_of("a=b\n"));
-	assert_string_equal(spoil_repair(s), "ugfree: text of a lock that nobody holds: dropped\n"
+	assert_string_equal(spoil_repair(s), "ugfree: text of a lock that is free: dropped\n"
 					     "omallory\\001\\00\\00\\00\\00\\00\\00\\00\\00\\02: "
 					     "the index of holders names another holder than the lock: dropped\n"
 					     "x\\00\\00\\00\\00\\00\\00\\00\\01l\\00\\00\\00\\00\\00\\00\\00\\02: "
 					     "the index of deadlines does not agree with the lock: dropped\n"
 					     "x\\00\\00\\00\\00\\00\\00\\00\\01t\\00\\00\\00\\00\\00\\00\\00M: "
 					     "the index names a ticket that is not there: dropped\n"
-					     "Qgfree: a queue that nobody is in: dropped\n"
+					     "Qgfree: a queue without tickets: dropped\n"
 					     "v\\00\\00\\00\\00\\00\\00\\00M: "
 					     "text of a ticket that is not there: dropped\n");
 	assert_string_equal(stage_holder(s, "global/a"), "alice@1");
@@ -179,7 +179,7 @@ static void damaged_lock_of_nobody_knows_whom_stays_held(void **state)
 	spoil_empty(s, TABLE_HELD);
 	stage_put(s, record_key_slice(&key), slice_of("garbage"));
 	assert_non_null(strstr(spoil_repair(s),
-			       "lgb: the lock's record is damaged: nobody knows whose it was, so root@fsck "
+			       "lgb: the lock's record is damaged: its holder is unknown, so root@fsck "
 			       "holds it until an administrator removes it\n"));
 	assert_string_equal(stage_holder(s, "global/a"), "alice@1");
 	assert_string_equal(stage_holder(s, "global/b"), "root@fsck");

@@ -421,9 +421,9 @@ static void url_stays_whose_it_was(void **state)
 	assert_string_equal(owner_of(s), "alice 1 1");
 	spoil_garble(s, TABLE_REFERENCE);
 	assert_string_equal(spoil_repair(s), "R" URL "\\00aweb: the reference's record is damaged: "
-					     "it is that of whoever has the URL\n"
+					     "it is that of the URL's owner\n"
 					     "R" URL "\\00cweb: the reference's record is damaged: "
-					     "it is that of whoever has the URL\n");
+					     "it is that of the URL's owner\n");
 	assert_string_equal(owner_of(s), "alice 1 1");
 	/* Of all that cannot be read nobody can say whose it was. */
 	spoil_garble(s, TABLE_CLAIM);
