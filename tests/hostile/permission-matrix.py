@@ -373,7 +373,7 @@ def config_rows():
 
 def virtual_rows():
     for title, call in [("touch: now", touch), ("chmod", chmod), ("chown", chown), ("rmdir", rmdir)]:
-        other_row("`repos/`, a directory that nobody made", title, lambda: None, call, f"{MNT}/repos/acme")
+        other_row("`repos/`, a virtual directory", title, lambda: None, call, f"{MNT}/repos/acme")
 
 
 def link_rows():
@@ -402,7 +402,7 @@ def main():
     rows.extend(merged(locks))
     for make_rows in (directory_rows, ticket_rows, pull_rows, owners_rows, shared_rows, config_rows, link_rows, virtual_rows):
         make_rows()
-    titles = ["what", "call", "nobody has it"] + [actor.title for actor in ACTORS]
+    titles = ["what", "call", "it is free"] + [actor.title for actor in ACTORS]
     print("| " + " | ".join(titles) + " |")
     print("|" + "---|" * len(titles))
     for cells in rows:
