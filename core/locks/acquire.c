@@ -90,7 +90,7 @@ static int acquire_prepare(struct atlock *al, const struct atlock_request *req, 
 		rc = limit_rate(al, req->caller, why);
 	if (rc == 0)
 		rc = lock_text_parse(req, !joins && req->caller->admin, &acquire->change, why);
-	if (rc < 0)
+	if (rc != 0)
 		return rc;
 	acquire->req = req;
 	acquire->joins = joins;
