@@ -57,7 +57,7 @@ static int job_run(struct engine *engine, struct store_job *job, struct outcome 
  */
 static bool files_are_gone(struct engine *engine)
 {
-	return !lmdb_guard_holds(engine, !engine->sync_off) || lmdb_log_is_stuck(&engine->log);
+	return !lmdb_guard_holds(engine, !engine->sync_off);
 }
 
 /* Runs all jobs from `first` on, or only that one, and keeps what they wrote as one commit. 0 or an LMDB code. */

@@ -16,8 +16,7 @@
  * longer, and such a program refuses it.
  *
  * The file is written with zeros once, so that an append changes nothing but bytes: a file system then has no metadata to
- * write along with them. An entry that does not wait for the disk is written through a map of the file, without the kernel; but
- * only where writing over bytes never takes room, because a map has no way to say that there is none.
+ * write along with them.
  */
 #include "lmdb_log.h"
 
@@ -29,13 +28,9 @@
 #include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/magic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/statfs.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 #define LOG_FILE "commit.log"
@@ -110,9 +105,6 @@ int lmdb_log_open(struct lmdb_log *log, int dir, bool readonly)
 
 void lmdb_log_close(struct lmdb_log *log)
 {
-	if (log->map != NULL)
-		munmap(log->map, LOG_SIZE);
-	log->map = NULL;
 	if (log->fd >= 0)
 		close(log->fd);
 	free(log->entry);
@@ -145,14 +137,6 @@ bool lmdb_log_is_deleted(const struct lmdb_log *log)
 	return log->fd >= 0 && fstat(log->fd, &st) == 0 && st.st_nlink == 0;
 }
 
-/* Through a map, nobody says so. */
-bool lmdb_log_is_stuck(const struct lmdb_log *log)
-{
-	struct statvfs fs;
-
-	return log->map != NULL && fstatvfs(log->fd, &fs) == 0 && (fs.f_flag & ST_RDONLY) != 0;
-}
-
 int lmdb_log_sync(const struct lmdb_log *log)
 {
 	return log->fd >= 0 && fdatasync(log->fd) < 0 ? -errno : 0;
@@ -160,38 +144,8 @@ int lmdb_log_sync(const struct lmdb_log *log)
 
 /* --- Writing --- */
 
-bool lmdb_log_maps = true;
-
-/* ext2 to ext4, and tmpfs. Others write over bytes by writing them elsewhere, some of them only after a copy with reflinks. */
-static bool writes_in_place(int fd)
+static int bytes_put(const struct lmdb_log *log, const void *data, size_t len, size_t at, bool sync)
 {
-	struct statfs fs;
-
-	return fstatfs(fd, &fs) == 0 && (fs.f_type == EXT4_SUPER_MAGIC || fs.f_type == TMPFS_MAGIC);
-}
-
-/* The map, if there can be one. */
-static unsigned char *file_map(struct lmdb_log *log)
-{
-	if (log->map == NULL && !log->unmapped) {
-		void *map = !lmdb_log_maps || !writes_in_place(log->fd)
-				    ? MAP_FAILED
-				    : mmap(NULL, LOG_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, log->fd, 0);
-
-		log->map = map == MAP_FAILED ? NULL : map;
-		log->unmapped = log->map == NULL;
-	}
-	return log->map;
-}
-
-static int bytes_put(struct lmdb_log *log, const void *data, size_t len, size_t at, bool sync)
-{
-	unsigned char *map = sync ? NULL : file_map(log);
-
-	if (map != NULL) {
-		memcpy(map + at, data, len);
-		return 0;
-	}
 	ssize_t n = pwrite(log->fd, data, len, (off_t)at);
 
 	if (n != (ssize_t)len)
@@ -319,10 +273,6 @@ bool lmdb_log_fits(const struct lmdb_log *log)
 
 static bool head_read(const struct lmdb_log *log, size_t at, struct entry_head *head)
 {
-	if (log->map != NULL) {
-		memcpy(head, log->map + at, sizeof(*head));
-		return true;
-	}
 	return pread(log->fd, head, sizeof(*head), (off_t)at) == (ssize_t)sizeof(*head);
 }
 

@@ -30,8 +30,6 @@ struct lmdb_log {
 	size_t last;     /* where the one before it is, if this process wrote it; its checksum is */
 	uint32_t last_crc;
 	size_t limit;         /* how far the run may reach */
-	unsigned char *map;   /* of the file, to write without the kernel; NULL: not yet */
-	bool unmapped;        /* or never */
 	unsigned char *entry; /* being made */
 	size_t len;           /* of that; SIZE_MAX: it does not fit */
 };
@@ -42,7 +40,6 @@ void lmdb_log_close(struct lmdb_log *log);
 bool lmdb_log_exists(int dir);                      /* under its name, whatever it is */
 bool lmdb_log_is_there(const struct lmdb_log *log); /* the one that was opened, under its name */
 bool lmdb_log_is_deleted(const struct lmdb_log *log);
-bool lmdb_log_is_stuck(const struct lmdb_log *log); /* its file system takes nothing any more */
 int lmdb_log_sync(const struct lmdb_log *log);
 
 /* Begins at the start again, for entries that continue another transaction of LMDB. */
@@ -59,9 +56,6 @@ void lmdb_log_settled(struct lmdb_log *log, uint64_t base);
 /* Bytes of entries that LMDB does not have, with the one that is being made; and whether LMDB should be given them soon. */
 size_t lmdb_log_bytes(const struct lmdb_log *log);
 bool lmdb_log_fills(const struct lmdb_log *log);
-
-/* Whether entries that do not wait for the disk are written through a map. Only tests change it. */
-extern bool lmdb_log_maps;
 
 /* Writes down that there are no entries, whatever becomes of LMDB's file. */
 void lmdb_log_void(struct lmdb_log *log);

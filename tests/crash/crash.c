@@ -9,7 +9,6 @@
  */
 #include "disk.h"
 #include "lmdb_behind.h"
-#include "lmdb_log.h"
 #include "scratch.h"
 #include "tape.h"
 #include "work.h"
@@ -85,7 +84,6 @@ static void life(const struct run *run, enum tape_fault fault)
 {
 	tape_start(run->tape);
 	lmdb_behind_writes = GIVEN;
-	lmdb_log_maps = false; /* the tape sees calls only; what a power cut leaves of either is the same */
 	struct store *store = store_start(run->dir, run->sync);
 	int state = work_state(store);
 	int rc = 0;
