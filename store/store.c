@@ -160,13 +160,13 @@ int store_view(struct store *store, store_fn *fn, void *arg)
 	return rc < 0 ? rc : store->engine->view(store->handle, fn, arg);
 }
 
-int store_settle(struct store *store)
+int store_flush(struct store *store)
 {
 	int rc = store_usable(store);
 
-	if (rc < 0 || store->readonly || store->engine->settle == NULL)
+	if (rc < 0 || store->readonly || store->engine->flush == NULL)
 		return rc;
-	return store->engine->settle(store->handle);
+	return store->engine->flush(store->handle);
 }
 
 int store_copy(struct store *store, const char *to)
@@ -196,9 +196,9 @@ bool store_durable(const struct store *store)
 	return store->durable;
 }
 
-void store_room(struct store *store, struct store_room *out)
+void store_space(struct store *store, struct store_space *out)
 {
-	store->engine->room(store->handle, out);
+	store->engine->space(store->handle, out);
 }
 
 void store_promise(struct store *store, uint64_t bytes)

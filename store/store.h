@@ -53,7 +53,7 @@ int store_view(struct store *store, store_fn *fn, void *arg);
  * Brings what an engine keeps beside its main file for speed into that file, so that a copy of it has everything. What was
  * committed is safe without this.
  */
-int store_settle(struct store *store);
+int store_flush(struct store *store);
 
 /*
  * Writes all that is stored, as of one moment, to a new store in the directory `to`, which must be empty or not there. Others
@@ -70,7 +70,7 @@ bool store_shared(const struct store *store);
 /* True if a commit is on disk when store_update() returns. */
 bool store_durable(const struct store *store);
 
-void store_room(struct store *store, struct store_room *out);
+void store_space(struct store *store, struct store_space *out);
 
 /*
  * So many bytes will have to be written some day, whatever else fills the store: they are kept free beside the reserve. Replaces

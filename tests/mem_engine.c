@@ -50,7 +50,7 @@ struct mem_world *mem_world_new(uint64_t seed)
 
 	if (world == NULL)
 		err(1, "mem_world_new");
-	/* A function may ask for room inside its transaction. */
+	/* A function may ask for space inside its transaction. */
 	pthread_mutexattr_init(&attr);
 	pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_RECURSIVE);
 	pthread_mutex_init(&world->lock, &attr);
@@ -250,7 +250,7 @@ static void mem_now(struct engine *engine, struct store_time *out)
 	*out = (struct store_time){ .steady = 0, .wall = 0 };
 }
 
-static void mem_room(struct engine *engine, struct store_room *out)
+static void mem_space(struct engine *engine, struct store_space *out)
 {
 	struct mem_world *world = engine->world;
 
@@ -258,7 +258,7 @@ static void mem_room(struct engine *engine, struct store_room *out)
 	uint64_t max = world->faults.max_keys == 0 ? UINT64_MAX : world->faults.max_keys;
 	uint64_t keys = world->counts.keys;
 	pthread_mutex_unlock(&world->lock);
-	*out = (struct store_room){ .used = keys, .free = keys < max ? max - keys : 0, .low = keys >= max };
+	*out = (struct store_space){ .used = keys, .free = keys < max ? max - keys : 0, .low = keys >= max };
 }
 
 static void mem_stats(struct engine *engine, struct store_stats *out)
@@ -276,6 +276,6 @@ const struct store_engine mem_engine = {
 	.update = mem_update,
 	.view = mem_view,
 	.now = mem_now,
-	.room = mem_room,
+	.space = mem_space,
 	.stats = mem_stats,
 };

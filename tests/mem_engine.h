@@ -28,7 +28,7 @@ struct mem_faults {
 	uint64_t crash_in;  /* this commit from now is the last: every call is -EIO until the store is opened again */
 	bool crash_applied; /* and it was applied all the same */
 	unsigned int rerun_percent; /* so many of 100 update functions run twice, the first time for nothing */
-	uint64_t max_keys;          /* room is low at so many keys; 0: never */
+	uint64_t max_keys;          /* space is low at so many keys; 0: never */
 };
 
 struct mem_counts {

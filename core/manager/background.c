@@ -80,7 +80,7 @@ static void background_maintain(struct atlock *al)
 	if (rc > 0)
 		log_write(al, ATLOCK_LOG_INFO, "%d events older than events_keep were removed", rc);
 	/* So that a copy of the store's main file is never much older than its time. */
-	(void)store_settle(al->store);
+	(void)store_flush(al->store);
 	background_configured(al);
 }
 

@@ -142,9 +142,9 @@ static enum health_level check_store(const struct look *look, char *text, size_t
 		return HEALTH_FAILING;
 	}
 	/* What it is for lack of room is another check's. */
-	if (look->stats.unsettled < 0 && look->stats.unsettled != -ENOSPC) {
+	if (look->stats.flush_error < 0 && look->stats.flush_error != -ENOSPC) {
 		(void)snprintf(text, len, "its main file cannot be written: %s; changes go on until the log is full",
-			       strerror(-look->stats.unsettled));
+			       strerror(-look->stats.flush_error));
 		return HEALTH_FAILING;
 	}
 	if (look->health.took < COMMIT_SLOW)

@@ -346,10 +346,10 @@ void atlock_close(struct atlock *al)
 static int status_in_txn(struct op *op)
 {
 	struct atlock_status *status = op->arg;
-	struct store_room room;
+	struct store_space room;
 	int rc = op_tail(op);
 
-	store_room(op->al->store, &room);
+	store_space(op->al->store, &room);
 	status->store_used = room.used;
 	status->store_free = room.free;
 	status->store_size = room.size;

@@ -72,10 +72,10 @@ static int sample_tickets(struct op *op, struct sample *sample)
 static int sample_in_txn(struct op *op)
 {
 	struct sample *sample = op->arg;
-	struct store_room room;
+	struct store_space room;
 	int rc = op_tail(op);
 
-	store_room(op->al->store, &room);
+	store_space(op->al->store, &room);
 	sample->low = space_share_is_used(&room, &op->tail);
 	sample->held = op->tail.held;
 	sample->events = op->tail.seq;
@@ -87,13 +87,13 @@ static int sample_in_txn(struct op *op)
 static void sample_take(struct atlock *al, struct sample *sample)
 {
 	struct health_report health;
-	struct store_room room;
+	struct store_space room;
 
 	health_look(al, true, &health);
 	*sample = (struct sample){ .started = (uint64_t)al->opened, .health = health.level };
 	int rc = op_look(al, sample_in_txn, sample, NULL);
 	sample->unread = rc < 0;
-	store_room(al->store, &room);
+	store_space(al->store, &room);
 	sample->used = room.used;
 	sample->free = room.free;
 	sample->low = sample->low || room.low;

@@ -13,12 +13,12 @@ uint64_t space_events_used(const struct record_tail *tail)
 	return 2 * tail->events;
 }
 
-bool space_share_is_used(const struct store_room *room, const struct record_tail *tail)
+bool space_share_is_used(const struct store_space *room, const struct record_tail *tail)
 {
 	return room->size > 0 && space_events_used(tail) > room->size / SHARE_PART;
 }
 
-static int refuse_space(struct op *op, const struct store_room *room, bool share)
+static int refuse_space(struct op *op, const struct store_space *room, bool share)
 {
 	return why_set(
 		op->why, -EDQUOT, ATLOCK_QUOTA,
@@ -30,18 +30,18 @@ static int refuse_space(struct op *op, const struct store_room *room, bool share
 
 int space_check(struct op *op)
 {
-	struct store_room room;
+	struct store_space room;
 	bool share;
 	int rc = op_tail(op);
 
 	if (rc < 0)
 		return rc;
-	store_room(op->al->store, &room);
+	store_space(op->al->store, &room);
 	share = space_share_is_used(&room, &op->tail);
 	return room.low || share ? refuse_space(op, &room, share) : 0;
 }
 
-static bool is_scarce(const struct op *op, const struct store_room *room)
+static bool is_scarce(const struct op *op, const struct store_space *room)
 {
 	uint64_t share = room->size / SHARE_PART;
 
@@ -50,16 +50,16 @@ static bool is_scarce(const struct op *op, const struct store_room *room)
 
 bool space_is_scarce(struct op *op)
 {
-	struct store_room room;
+	struct store_space room;
 
-	store_room(op->al->store, &room);
+	store_space(op->al->store, &room);
 	return op_tail(op) == 0 && is_scarce(op, &room);
 }
 
 int space_check_scarce(struct op *op)
 {
-	struct store_room room;
+	struct store_space room;
 
-	store_room(op->al->store, &room);
+	store_space(op->al->store, &room);
 	return is_scarce(op, &room) ? refuse_space(op, &room, space_share_is_used(&room, &op->tail)) : 0;
 }

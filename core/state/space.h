@@ -13,6 +13,6 @@ bool space_is_scarce(struct op *op);
 
 /* What events take of the store, about; and whether that is more than their share of it. */
 uint64_t space_events_used(const struct record_tail *tail);
-bool space_share_is_used(const struct store_room *room, const struct record_tail *tail);
+bool space_share_is_used(const struct store_space *room, const struct record_tail *tail);
 
 #endif

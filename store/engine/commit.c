@@ -169,22 +169,22 @@ static bool job_add(struct commit_queue *queue, struct store_job *job, bool *rel
 {
 	pthread_mutex_lock(&queue->lock);
 	bool leads = !queue->leading;
-	*relieves = !leads && queue->weary;
+	*relieves = !leads && queue->leader_must_return;
 	queue->leading = true;
-	queue->weary = false;
+	queue->leader_must_return = false;
 	STAILQ_INSERT_TAIL(&queue->pending, job, link);
 	atomic_fetch_add_explicit(&queue->waiting, 1, memory_order_relaxed);
 	pthread_mutex_unlock(&queue->lock);
 	return leads;
 }
 
-/* After a batch: whether jobs are left that nobody has taken on, and the caller is to lead again, and is weary of it. */
-static bool leftovers_take(struct commit_queue *queue, bool weary)
+/* After a batch: whether jobs are left that nobody has taken on, and the caller is to lead again, and is leader_must_return of it. */
+static bool leftovers_take(struct commit_queue *queue, bool leader_must_return)
 {
 	pthread_mutex_lock(&queue->lock);
 	bool leads = !queue->leading && !STAILQ_EMPTY(&queue->pending);
 	queue->leading = queue->leading || leads;
-	queue->weary = leads ? weary : queue->weary;
+	queue->leader_must_return = leads ? leader_must_return : queue->leader_must_return;
 	pthread_mutex_unlock(&queue->lock);
 	return leads;
 }

@@ -30,7 +30,7 @@ struct commit_queue {
 	pthread_mutex_t lock;
 	struct job_list pending; /* lock: not yet taken by a leader */
 	bool leading;            /* lock: somebody leads */
-	bool weary;              /* lock: whoever does has an answer to give, and wants somebody to wait for the lead */
+	bool leader_must_return; /* lock: whoever does has an answer to give, and wants somebody to wait for the lead */
 	_Atomic unsigned int waiting; /* lock to change it: how many are pending */
 	unsigned int last_batch;      /* the leader's, as the next: requests in it */
 	int64_t last_time;            /* ns it took */

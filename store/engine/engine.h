@@ -27,16 +27,16 @@ struct store_engine {
 	/* As store_submit(). NULL: it is made of `update`. */
 	void (*submit)(struct engine *engine, struct store_job *job);
 
-	/* As store_settle(). NULL: there is nothing to do. */
-	int (*settle)(struct engine *engine);
+	/* As store_flush(). NULL: there is nothing to do. */
+	int (*flush)(struct engine *engine);
 
 	/* As store_copy(). */
 	int (*copy)(struct engine *engine, const char *to);
 
 	void (*now)(struct engine *engine, struct store_time *out);
-	void (*room)(struct engine *engine, struct store_room *out);
+	void (*space)(struct engine *engine, struct store_space *out);
 
-	/* As store_promise(). NULL: it always has room. */
+	/* As store_promise(). NULL: it always has space. */
 	void (*promise)(struct engine *engine, uint64_t bytes);
 	void (*stats)(struct engine *engine, struct store_stats *out);
 };

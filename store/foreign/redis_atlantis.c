@@ -36,7 +36,7 @@ struct redis {
 	char where[300]; /* host and port, for error texts */
 	char **keys;
 	size_t count;
-	size_t room;
+	size_t capacity;
 	size_t asked;      /* keys whose values have been asked for */
 	redisReply *batch; /* values of the keys before `asked` */
 	size_t at;         /* next of the batch */
@@ -101,14 +101,14 @@ static int key_add(struct redis *redis, const redisReply *key)
 {
 	if (key->type != REDIS_REPLY_STRING || strlen(key->str) != key->len || key_kind(key->str) < 0)
 		return 0;
-	if (redis->count == redis->room) {
-		size_t room = redis->room * 2 + 256;
-		char **keys = reallocarray(redis->keys, room, sizeof(*keys));
+	if (redis->count == redis->capacity) {
+		size_t capacity = redis->capacity * 2 + 256;
+		char **keys = reallocarray(redis->keys, capacity, sizeof(*keys));
 
-		if (keys == NULL || room > KEYS_MAX)
+		if (keys == NULL || capacity > KEYS_MAX)
 			return foreign_fail(&redis->base, -ENOMEM, "%s: too many keys for the memory", redis->where);
 		redis->keys = keys;
-		redis->room = room;
+		redis->capacity = capacity;
 	}
 	redis->keys[redis->count] = strdup(key->str);
 	if (redis->keys[redis->count] == NULL)

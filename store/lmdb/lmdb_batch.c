@@ -3,11 +3,11 @@
  */
 #include "lmdb_batch.h"
 
-#include "lmdb_behind.h"
+#include "lmdb_commit.h"
 #include "lmdb_engine.h"
 #include "lmdb_error.h"
+#include "lmdb_flusher.h"
 #include "lmdb_guard.h"
-#include "lmdb_keep.h"
 #include "lmdb_layer.h"
 #include "lmdb_log.h"
 #include "txn_run.h"
@@ -16,8 +16,8 @@
 
 /* What came of a batch beside its jobs' results. */
 struct outcome {
-	uint64_t kept; /* functions that returned >= 0 */
-	enum keep how; /* the most that one of them asked for */
+	uint64_t kept;       /* functions that returned >= 0 */
+	enum commit_how how; /* the most that one of them asked for */
 	struct layer *layer;
 };
 
@@ -26,7 +26,7 @@ static int job_run(struct engine *engine, struct store_job *job, struct outcome 
 {
 	if (job->fn == NULL) {
 		job->result = 0;
-		outcome->how = KEEP_SETTLED;
+		outcome->how = COMMIT_FLUSHED;
 		return 0;
 	}
 	struct arena_mark mark = layer_mark(outcome->layer);
@@ -38,8 +38,8 @@ static int job_run(struct engine *engine, struct store_job *job, struct outcome 
 		return 0;
 	}
 	outcome->kept++;
-	if (outcome->how == KEEP_ANY && engine->sync_off && txn_wants_sync(engine->writer))
-		outcome->how = KEEP_DURABLE;
+	if (outcome->how == COMMIT_ANY && engine->sync_off && txn_wants_sync(engine->writer))
+		outcome->how = COMMIT_DURABLE;
 	if (txn_writes(engine->writer)->count == 0)
 		return 0;
 	struct layer *layer = layer_add(outcome->layer, txn_writes(engine->writer));
@@ -69,7 +69,7 @@ static int batch_try(struct engine *engine, struct store_job *first, bool alone,
 		return MDB_PANIC;
 	if (files_are_gone(engine))
 		return EIO;
-	rc = lmdb_behind_turn(engine);
+	rc = lmdb_flusher_turn(engine);
 	if (rc != 0)
 		return rc;
 	struct arena_mark mark = layer_mark(engine->layer);
@@ -78,7 +78,7 @@ static int batch_try(struct engine *engine, struct store_job *first, bool alone,
 	for (struct store_job *r = first; r != NULL && rc == 0; r = alone ? NULL : STAILQ_NEXT(r, link))
 		rc = job_run(engine, r, outcome);
 	if (rc == 0)
-		rc = lmdb_keep(engine, outcome->layer, outcome->how);
+		rc = lmdb_commit(engine, outcome->layer, outcome->how);
 	layer_drop(outcome->layer);
 	if (rc != 0)
 		layer_return(engine->layer, mark);
@@ -91,7 +91,7 @@ static int batch_commit(struct engine *engine, struct store_job *first, bool alo
 	struct outcome outcome = { .kept = 0 };
 	int rc = batch_try(engine, first, alone, &outcome);
 
-	if (lmdb_is_short(engine, rc) && lmdb_keep_room(engine)) {
+	if (lmdb_is_short(engine, rc) && lmdb_commit_make_space(engine)) {
 		outcome = (struct outcome){ .kept = 0 };
 		rc = batch_try(engine, first, alone, &outcome);
 	}
@@ -105,7 +105,7 @@ static int batch_commit(struct engine *engine, struct store_job *first, bool alo
 }
 
 /* Whether one of the jobs only asks for LMDB to get what the log has. */
-static bool batch_settles(const struct job_list *batch)
+static bool batch_flushes(const struct job_list *batch)
 {
 	const struct store_job *r = STAILQ_FIRST(batch);
 
@@ -123,7 +123,7 @@ void lmdb_batch_run(struct engine *engine, struct job_list *batch)
 	struct store_job *first = STAILQ_FIRST(batch);
 	int rc = batch_commit(engine, first, false);
 
-	if ((rc == -ENOSPC || rc == -E2BIG || (rc < 0 && batch_settles(batch))) && STAILQ_NEXT(first, link) != NULL) {
+	if ((rc == -ENOSPC || rc == -E2BIG || (rc < 0 && batch_flushes(batch))) && STAILQ_NEXT(first, link) != NULL) {
 		struct store_job *r;
 
 		STAILQ_FOREACH(r, batch, link)

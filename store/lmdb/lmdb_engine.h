@@ -11,20 +11,20 @@
  *	lmdb_view.c     reads, and the pool of read transactions
  *	lmdb_readers.c  who reads an older state
  *	lmdb_batch.c    a batch of updates as one commit
- *	lmdb_keep.c     how a commit is kept: in the log, or as a transaction of LMDB
- *	lmdb_settle.c   how what the log has becomes LMDB's
- *	lmdb_behind.c   the same on a thread of its own, while commits go on
+ *	lmdb_commit.c     how a commit is kept: in the log, or as a transaction of LMDB
+ *	lmdb_flush.c   how what the log has becomes LMDB's
+ *	lmdb_flusher.c   the same on a thread of its own, while commits go on
  *	lmdb_layer.c    what the log says, in memory
  *	lmdb_log.c      the log on disk
  *	lmdb_replay.c   reading it
  *	lmdb_copy.c     a copy while it is in use
- *	lmdb_room.c     the map's growth, blocks allocated ahead, when room is low
+ *	lmdb_space.c     the map's growth, blocks allocated ahead, when space is low
  *	lmdb_pages.c    how many pages a transaction can take
  *	lmdb_shape.c    what the tree is like that this depends on
  *	lmdb_mark.c     the number by which log and transaction know each other
  *	lmdb_error.c    what an LMDB code means
  *
- * Lock order: leadership (commit.h; its lock is never held across a transaction), map_lock, look_lock, room_lock, pin_lock,
+ * Lock order: leadership (commit.h; its lock is never held across a transaction), map_lock, look_lock, space_lock, pin_lock,
  * pool_lock. Whoever reads the map holds map_lock shared, except the leader, who alone moves the map, and the thread that gives LMDB
  * what the log has: the leader moves nothing before that is done.
  */
@@ -32,10 +32,10 @@
 #define STORE_LMDB_ENGINE_H
 
 #include "commit.h"
-#include "lmdb_behind.h"
 #include "lmdb_dir.h"
+#include "lmdb_flusher.h"
 #include "lmdb_log.h"
-#include "lmdb_room.h"
+#include "lmdb_space.h"
 #include "lmdb_view.h"
 
 #include <lmdb.h>
@@ -54,7 +54,7 @@ struct engine {
 	struct store_txn *writer; /* the leader's, as the next three */
 	struct lmdb_view *reader; /* what the leader's functions read: always on the newest transaction */
 	struct lmdb_log log;
-	struct lmdb_behind behind;
+	struct lmdb_flusher flusher;
 	pthread_rwlock_t map_lock;
 	size_t map_size; /* map_lock, or leader; 0: the map was lost in growing, and nothing works any more */
 
@@ -70,7 +70,7 @@ struct engine {
 	_Atomic bool changed;      /* they are not, or another program wrote to them: nothing works */
 	_Atomic bool lost;         /* that transaction cannot be read any more: nothing works */
 	_Atomic bool dead;         /* LMDB had an error after which it does nothing any more */
-	_Atomic int unsettled;     /* what became of the last try to give LMDB something: an LMDB code */
+	_Atomic int flush_error;   /* what became of the last try to give LMDB something: an LMDB code */
 
 	uint64_t limit;     /* largest size of the data file, as asked for */
 	uint64_t map_limit; /* as far as the map may grow: more than that if the file was larger already */
@@ -78,15 +78,15 @@ struct engine {
 	uint64_t allocated;   /* look_lock: bytes of the data file that have blocks */
 	uint64_t disk_free;   /* look_lock: when last asked */
 	int64_t disk_full_at; /* look_lock: when blocks were last refused; 0 if they were not */
-	pthread_mutex_t room_lock;
-	_Atomic uint64_t room_used;
-	_Atomic uint64_t room_free;
-	_Atomic uint64_t room_size;
+	pthread_mutex_t space_lock;
+	_Atomic uint64_t space_used;
+	_Atomic uint64_t space_free;
+	_Atomic uint64_t space_size;
 	_Atomic uint64_t promised; /* see store_promise() */
-	_Atomic bool room_low;
-	_Atomic bool room_scarce;
-	_Atomic bool room_tight; /* a transaction may need blocks that are not allocated */
-	struct room room;        /* room_lock */
+	_Atomic bool space_low;
+	_Atomic bool space_scarce;
+	_Atomic bool space_tight; /* a transaction may need blocks that are not allocated */
+	struct space space;       /* space_lock */
 };
 
 #endif

@@ -34,7 +34,7 @@ bool lmdb_is_dead(const struct engine *engine)
 
 bool lmdb_is_short(const struct engine *engine, int rc)
 {
-	bool tight = atomic_load_explicit(&engine->room_tight, memory_order_relaxed);
+	bool tight = atomic_load_explicit(&engine->space_tight, memory_order_relaxed);
 
 	/* To LMDB, a disk that gets full in the middle of a write looks like one that fails. */
 	return rc == MDB_MAP_FULL || rc == ENOSPC || rc == EDQUOT || rc == EFBIG ||

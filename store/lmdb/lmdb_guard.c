@@ -111,7 +111,7 @@ static bool dir_is_there(const struct lmdb_dir *dir)
 static bool data_is_there(const struct engine *engine)
 {
 	const struct lmdb_dir *dir = &engine->dir;
-	uint64_t used = atomic_load_explicit(&engine->room_used, memory_order_relaxed);
+	uint64_t used = atomic_load_explicit(&engine->space_used, memory_order_relaxed);
 	struct stat st;
 
 	if (fstatat(dir->fd, LMDB_DATA_FILE, &st, AT_SYMLINK_NOFOLLOW) < 0)

@@ -12,7 +12,7 @@
 
 #define ARENA_SIZE ((size_t)16 * 1024)
 #define PAGE_LEAST 4096
-#define ROOM_STEP 256
+#define CAPACITY_STEP 256
 
 /* Keys and values of layers that came one after the other. Only the leader adds to it. */
 struct layer_bytes {
@@ -21,23 +21,23 @@ struct layer_bytes {
 	struct arena arena;
 };
 
-static struct layer *layer_allocate(struct layer_bytes *bytes, size_t room)
+static struct layer *layer_allocate(struct layer_bytes *bytes, size_t capacity)
 {
 	struct layer *layer = atomic_exchange(&bytes->spare, NULL);
 
-	if (layer != NULL && layer->room >= room)
+	if (layer != NULL && layer->capacity >= capacity)
 		return layer;
 	free(layer);
-	room = (room + ROOM_STEP - 1) / ROOM_STEP * ROOM_STEP;
-	layer = malloc(sizeof(*layer) + room * sizeof(layer->list[0]));
+	capacity = (capacity + CAPACITY_STEP - 1) / CAPACITY_STEP * CAPACITY_STEP;
+	layer = malloc(sizeof(*layer) + capacity * sizeof(layer->list[0]));
 	if (layer != NULL)
-		layer->room = room;
+		layer->capacity = capacity;
 	return layer;
 }
 
-static struct layer *layer_make(struct layer_bytes *bytes, uint64_t base, size_t room)
+static struct layer *layer_make(struct layer_bytes *bytes, uint64_t base, size_t capacity)
 {
-	struct layer *layer = layer_allocate(bytes, room);
+	struct layer *layer = layer_allocate(bytes, capacity);
 
 	if (layer == NULL)
 		return NULL;
@@ -191,7 +191,7 @@ static void list_append(struct layer *to, struct txn_write *const *from, size_t 
 	to->writes.count += count;
 }
 
-/* An empty layer with room for the writes of another and more, and what is said about all of them. */
+/* An empty layer with capacity for the writes of another and more, and what is said about all of them. */
 static struct layer *layer_like(const struct layer *below, struct layer_bytes *bytes, size_t more)
 {
 	struct layer *layer = layer_make(bytes, below->base, below->writes.count + more);

@@ -33,7 +33,7 @@ struct layer {
 		uint32_t end; /* in `writes` */
 	} run[LAYER_RUNS];
 	struct writes writes;
-	size_t room; /* in the list */
+	size_t capacity; /* of the list */
 	struct txn_write *list[];
 };
 

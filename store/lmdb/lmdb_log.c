@@ -95,7 +95,7 @@ int lmdb_log_open(struct lmdb_log *log, int dir, bool readonly)
 	int rc = log_file_open(log);
 	if (rc < 0 || log->fd >= 0 || readonly)
 		return rc;
-	/* Without room for a log every commit is one of LMDB's, which works as well and takes longer. */
+	/* Without space for a log every commit is one of LMDB's, which works as well and takes longer. */
 	int fd = file_make(dir);
 	if (fd < 0)
 		return 0;
@@ -214,7 +214,7 @@ void lmdb_log_turn(struct lmdb_log *log, uint64_t mark)
 	run_begin(log, other, other + LOG_HALF);
 }
 
-void lmdb_log_settled(struct lmdb_log *log, uint64_t base)
+void lmdb_log_flushed(struct lmdb_log *log, uint64_t base)
 {
 	log->base = base;
 	log->mark = log->run;

@@ -51,7 +51,7 @@ void lmdb_log_restart(struct lmdb_log *log, uint64_t base, uint64_t mark);
  */
 bool lmdb_log_can_turn(struct lmdb_log *log);
 void lmdb_log_turn(struct lmdb_log *log, uint64_t mark);
-void lmdb_log_settled(struct lmdb_log *log, uint64_t base);
+void lmdb_log_flushed(struct lmdb_log *log, uint64_t base);
 
 /* Bytes of entries that LMDB does not have, with the one that is being made; and whether LMDB should be given them soon. */
 size_t lmdb_log_bytes(const struct lmdb_log *log);

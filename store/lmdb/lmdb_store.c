@@ -6,16 +6,16 @@
 
 #include "lmdb_batch.h"
 #include "lmdb_check.h"
+#include "lmdb_commit.h"
 #include "lmdb_copy.h"
 #include "lmdb_dir.h"
 #include "lmdb_engine.h"
 #include "lmdb_error.h"
 #include "lmdb_guard.h"
-#include "lmdb_keep.h"
 #include "lmdb_log.h"
 #include "lmdb_new.h"
 #include "lmdb_readers.h"
-#include "lmdb_room.h"
+#include "lmdb_space.h"
 #include "lmdb_stamp.h"
 #include "lmdb_table.h"
 #include "lmdb_view.h"
@@ -172,17 +172,17 @@ static void locks_init(struct engine *engine)
 	pthread_mutex_init(&engine->pool_lock, NULL);
 	pthread_mutex_init(&engine->pin_lock, NULL);
 	pthread_mutex_init(&engine->look_lock, NULL);
-	pthread_mutex_init(&engine->room_lock, NULL);
-	pthread_mutex_init(&engine->behind.lock, NULL);
-	pthread_cond_init(&engine->behind.changed, NULL);
+	pthread_mutex_init(&engine->space_lock, NULL);
+	pthread_mutex_init(&engine->flusher.lock, NULL);
+	pthread_cond_init(&engine->flusher.changed, NULL);
 }
 
 static void engine_free(struct engine *engine)
 {
 	txn_free(engine->writer);
-	pthread_cond_destroy(&engine->behind.changed);
-	pthread_mutex_destroy(&engine->behind.lock);
-	pthread_mutex_destroy(&engine->room_lock);
+	pthread_cond_destroy(&engine->flusher.changed);
+	pthread_mutex_destroy(&engine->flusher.lock);
+	pthread_mutex_destroy(&engine->space_lock);
 	pthread_mutex_destroy(&engine->look_lock);
 	pthread_mutex_destroy(&engine->pin_lock);
 	pthread_mutex_destroy(&engine->pool_lock);
@@ -215,7 +215,7 @@ static void lmdb_close(struct engine *engine)
 {
 	bool sound = engine->reader != NULL;
 
-	lmdb_keep_end(engine);
+	lmdb_commit_end(engine);
 	lmdb_view_drain(engine);
 	lmdb_readers_unpin(engine);
 	if (engine->env != NULL)
@@ -256,13 +256,13 @@ static int lmdb_open(struct engine **out, const char *where, const struct store_
 		lmdb_close(engine);
 		return rc;
 	}
-	rc = lmdb_keep_init(engine);
+	rc = lmdb_commit_init(engine);
 	if (rc < 0) {
 		lmdb_close(engine);
 		return log_refuse(rc, where, why, whylen);
 	}
-	lmdb_room_init(engine, options->max_bytes);
-	rc = lmdb_keep_start(engine);
+	lmdb_space_init(engine, options->max_bytes);
+	rc = lmdb_commit_start(engine);
 	if (rc < 0) {
 		lmdb_close(engine);
 		return store_refuse(why, whylen, rc, "store %s: its files cannot be written: %s", where, strerror(-rc));
@@ -281,7 +281,7 @@ static void lmdb_submit(struct engine *engine, struct store_job *job)
 	commit_submit(&engine->queue, job);
 }
 
-static int lmdb_settle(struct engine *engine)
+static int lmdb_flush(struct engine *engine)
 {
 	return commit_update(&engine->queue, NULL, NULL);
 }
@@ -301,7 +301,7 @@ static void lmdb_now(struct engine *engine, struct store_time *out)
 static void lmdb_stats(struct engine *engine, struct store_stats *out)
 {
 	commit_stats(&engine->queue, out);
-	out->unsettled = lmdb_errno(atomic_load_explicit(&engine->unsettled, memory_order_relaxed));
+	out->flush_error = lmdb_errno(atomic_load_explicit(&engine->flush_error, memory_order_relaxed));
 	out->dead = lmdb_is_dead(engine);
 	out->changed = atomic_load_explicit(&engine->changed, memory_order_relaxed);
 }
@@ -313,11 +313,11 @@ const struct store_engine store_lmdb = {
 	.close = lmdb_close,
 	.update = lmdb_update,
 	.submit = lmdb_submit,
-	.settle = lmdb_settle,
+	.flush = lmdb_flush,
 	.view = lmdb_view,
 	.copy = lmdb_copy,
 	.now = lmdb_now,
-	.room = lmdb_room,
+	.space = lmdb_space,
 	.promise = lmdb_promise,
 	.stats = lmdb_stats,
 };

@@ -44,7 +44,7 @@ struct store_options {
 };
 
 /* How much more fits. All figures in bytes. */
-struct store_room {
+struct store_space {
 	uint64_t used; /* size of what is stored, with what the engine keeps for reuse */
 	uint64_t free; /* what can still be written before `low` is reached; an estimate */
 	uint64_t size; /* what it can grow to, as the limit and the disk are now */
@@ -61,7 +61,7 @@ struct store_stats {
 		[STORE_BATCHES]; /* commits of at most 1, 2, 4, 8, ... updates, and of more; each in one of them */
 	uint64_t commit_time;    /* ns that all of them took, with the functions they ran */
 	uint64_t waiting;        /* updates that wait for the next commit */
-	int unsettled;           /* negative errno if store_settle(), or the like of it, failed the last time */
+	int flush_error;         /* negative errno if store_flush(), or the like of it, failed the last time */
 	bool dead;               /* nothing works any more until the store is opened again */
 	bool changed;            /* because another program wrote to it, moved or removed it */
 };

@@ -8,7 +8,7 @@
  * In the end the same is tried on a disk that ignores the log's syncs: if no image fails there, the test sees nothing.
  */
 #include "disk.h"
-#include "lmdb_behind.h"
+#include "lmdb_flusher.h"
 #include "scratch.h"
 #include "tape.h"
 #include "work.h"
@@ -24,9 +24,9 @@
 #include <unistd.h>
 
 #define COMMITS 150 /* in each life */
-#define SETTLE 61   /* commits from one settling to the next */
+#define FLUSH 61    /* commits from one flush to the next */
 #define DURABLE 17  /* and from one that is synced without sync to the next */
-#define GIVEN 40    /* writes that LMDB is given behind the commits */
+#define GIVEN 40    /* writes that the flusher gives LMDB beside the commits */
 #define PAUSE 200   /* us, at most, from one commit to the next */
 #define POINTS 20
 
@@ -72,7 +72,7 @@ static int life_step(const struct run *run, struct store *store, unsigned int n,
 	if (rc < 0)
 		return rc;
 	tape_note(n, durable);
-	rc = n % SETTLE == 0 ? store_settle(store) : 0;
+	rc = n % FLUSH == 0 ? store_flush(store) : 0;
 	return fault == TAPE_PAGES && rc == -EIO ? 0 : rc;
 }
 
@@ -83,7 +83,7 @@ static int life_step(const struct run *run, struct store *store, unsigned int n,
 static void life(const struct run *run, enum tape_fault fault)
 {
 	tape_start(run->tape);
-	lmdb_behind_writes = GIVEN;
+	lmdb_flusher_writes = GIVEN;
 	struct store *store = store_start(run->dir, run->sync);
 	int state = work_state(store);
 	int rc = 0;
@@ -95,7 +95,7 @@ static void life(const struct run *run, enum tape_fault fault)
 			tape_fail(fault);
 		rc = life_step(run, store, (unsigned int)state + i, fault);
 	}
-	if (fault == TAPE_META && (work_commit(store, 1, false) != -EIO || store_settle(store) != -EIO))
+	if (fault == TAPE_META && (work_commit(store, 1, false) != -EIO || store_flush(store) != -EIO))
 		errx(1, "the store goes on");
 	if ((rc < 0) != (fault == TAPE_META) || (tape_failed() > 0) != (fault != TAPE_SOUND))
 		errx(1, "fault %d, met %u times: %d", (int)fault, tape_failed(), rc);

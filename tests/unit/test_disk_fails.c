@@ -126,7 +126,7 @@ static void assert_health(struct stage *s, const char *first, const char *check)
 static void begin(struct stage *s, enum fault what)
 {
 	assert_int_equal(stage_acquire(s, "global/settled", "alice@1", 0), 0);
-	assert_int_equal(store_settle(s->al->store), 0);
+	assert_int_equal(store_flush(s->al->store), 0);
 	assert_int_equal(stage_acquire(s, "global/logged", "alice@1", 0), 0);
 	fault = what;
 }
@@ -142,7 +142,7 @@ static void reopen_and_check(struct stage *s)
 	assert_int_equal(stage_release(s, "global/settled", "alice@1"), 0);
 	assert_int_equal(stage_release(s, "global/logged", "alice@1"), 0);
 	assert_int_equal(stage_acquire(s, "global/after", "alice@1", 0), 0);
-	assert_int_equal(store_settle(s->al->store), 0);
+	assert_int_equal(store_flush(s->al->store), 0);
 	assert_health(s, "ok\n", "\nstore=ok\n");
 }
 
@@ -152,7 +152,7 @@ static void after_the_page_that_counts_nothing_goes_on(void **state)
 	struct stage *s = *state;
 
 	begin(s, META);
-	assert_int_equal(store_settle(s->al->store), -EIO);
+	assert_int_equal(store_flush(s->al->store), -EIO);
 	assert_int_equal(faults, 1);
 	fault = NONE; /* what came of it stays, whatever the disk does now */
 	for (int i = 0; i < 3; i++) {
@@ -169,12 +169,12 @@ static void after_the_page_that_counts_nothing_goes_on(void **state)
 static void log_goes_on(struct stage *s, enum fault what)
 {
 	begin(s, what);
-	assert_int_equal(store_settle(s->al->store), -EIO);
+	assert_int_equal(store_flush(s->al->store), -EIO);
 	assert_true(faults > 0);
 	assert_int_equal(stage_acquire(s, "global/more", "alice@1", 0), 0);
 	assert_health(s, "failing store", "its main file cannot be written: Input/output error");
 	fault = NONE;
-	assert_int_equal(store_settle(s->al->store), 0);
+	assert_int_equal(store_flush(s->al->store), 0);
 	assert_health(s, "ok\n", "\nstore=ok\n");
 	assert_string_equal(stage_holder(s, "global/more"), "alice@1");
 	reopen_and_check(s);

@@ -298,15 +298,15 @@ static void the_map_grows_beneath_views(void **state)
 {
 	struct fixture *f = *state;
 	struct store_options options = { .sync = STORE_SYNC_OFF };
-	struct store_room room;
+	struct store_space space;
 	char why[512];
 
 	store_close(f->store);
 	assert_int_equal(store_open(&f->store, f->dir, &options, why, sizeof(why)), 0);
 	run_threads(f, twins_body);
-	store_room(f->store, &room);
-	assert_true(room.used > (uint64_t)32 * 1024 * 1024);
-	assert_false(room.low);
+	store_space(f->store, &space);
+	assert_true(space.used > (uint64_t)32 * 1024 * 1024);
+	assert_false(space.low);
 }
 
 static int huge_fn(struct store_txn *txn, void *arg)

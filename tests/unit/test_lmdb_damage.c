@@ -75,9 +75,9 @@ static void store_make(const char *dir)
 	assert_int_equal(store_open(&store, dir, NULL, NULL, 0), 0);
 	for (unsigned int i = 0; i < KEYS; i += KEYS / 10) {
 		assert_int_equal(store_update(store, fill_fn, &i), 0);
-		assert_int_equal(store_settle(store), 0);
+		assert_int_equal(store_flush(store), 0);
 		assert_int_equal(store_update(store, thin_fn, &i), 0);
-		assert_int_equal(store_settle(store), 0);
+		assert_int_equal(store_flush(store), 0);
 	}
 	store_close(store);
 }
@@ -152,9 +152,9 @@ static void child_use(const struct fixture *f)
 		_exit(why[0] == '\0');
 	(void)store_view(store, walk_fn, &bytes);
 	(void)store_update(store, thin_fn, &first);
-	(void)store_settle(store);
+	(void)store_flush(store);
 	(void)store_update(store, fill_fn, &last);
-	(void)store_settle(store);
+	(void)store_flush(store);
 	(void)store_view(store, walk_fn, &bytes);
 	store_close(store);
 	_exit(2);

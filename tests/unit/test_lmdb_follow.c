@@ -177,7 +177,7 @@ static void the_next_run_takes_the_place_of_the_first(void **state)
 		assert_int_equal(seen(f, BASE + i, MARK + i), 3);
 		/* LMDB must have got one before it is given the next. */
 		assert_false(lmdb_log_can_turn(&f->writer));
-		lmdb_log_settled(&f->writer, BASE + i + 1);
+		lmdb_log_flushed(&f->writer, BASE + i + 1);
 		assert_int_equal(seen(f, BASE + i + 1, MARK + i + 1), 2);
 		assert_int_equal(seen(f, BASE + i + 1, MARK + i), 3);
 	}

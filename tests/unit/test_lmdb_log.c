@@ -126,7 +126,7 @@ static void child_commits(int tell, void *arg)
 	if (store_start(f, false) != 0)
 		_exit(1);
 	put_number(f, 1);
-	if (store_settle(f->store) != 0)
+	if (store_flush(f->store) != 0)
 		_exit(1);
 	for (int i = 2; i < 2 + COMMITS; i++)
 		put_number(f, i);
@@ -363,7 +363,7 @@ static void a_crash_while_the_log_begins_anew_loses_nothing(void **state)
 
 	/* As when LMDB has its new transaction and the first entry after it is torn at any byte. */
 	assert_int_equal(store_start(f, false), 0);
-	assert_int_equal(store_settle(f->store), 0);
+	assert_int_equal(store_flush(f->store), 0);
 	struct image data = image_read(f->path[DATA]);
 	put_number(f, 2 + COMMITS);
 	struct image log = image_read(f->path[LOG]);
@@ -414,14 +414,14 @@ static void child_undoes(int tell, void *arg)
 	if (store_start(f, false) != 0)
 		_exit(1);
 	put_number(f, 1);
-	if (store_settle(f->store) != 0)
+	if (store_flush(f->store) != 0)
 		_exit(1);
 	/* What comes to nothing gives LMDB no new transaction, and entries of the same length follow in its place. */
 	for (int i = 0; i < 10; i++) {
 		if (store_update(f->store, do_fn, NULL) != 0 || store_update(f->store, undo_fn, NULL) != 0)
 			_exit(1);
 	}
-	if (store_settle(f->store) != 0 || store_update(f->store, do_fn, NULL) != 0)
+	if (store_flush(f->store) != 0 || store_update(f->store, do_fn, NULL) != 0)
 		_exit(1);
 }
 
@@ -511,14 +511,14 @@ static void a_log_that_is_no_file_is_refused(void **state)
 	}
 }
 
-static void a_settled_store_is_whole_without_its_log(void **state)
+static void a_flushed_store_is_whole_without_its_log(void **state)
 {
 	struct fixture *f = *state;
 
 	assert_int_equal(store_start(f, false), 0);
 	for (int i = 1; i < 10; i++)
 		put_number(f, i);
-	assert_int_equal(store_settle(f->store), 0);
+	assert_int_equal(store_flush(f->store), 0);
 	struct remains remains = { .data = image_read(f->path[DATA]) };
 	store_stop(f);
 	image_write(f->path[DATA], &remains.data);
@@ -549,7 +549,7 @@ int main(void)
 		TEST(a_store_that_does_not_sync_notices_that_its_log_is_removed),
 		TEST(a_log_of_another_size_is_refused),
 		TEST(a_log_that_is_no_file_is_refused),
-		TEST(a_settled_store_is_whole_without_its_log),
+		TEST(a_flushed_store_is_whole_without_its_log),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,7 +3,7 @@
  * neither a view of this process, nor another process that reads along, nor one that died over it.
  */
 #include "child.h"
-#include "room_fixture.h"
+#include "space_fixture.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -42,7 +42,7 @@ int fdatasync(int fd)
 
 /* A thread that reads one state until it is told to stop, or until it is what the removals wait for. */
 struct reader {
-	struct room_fixture *fixture;
+	struct space_fixture *fixture;
 	pthread_t thread;
 	pid_t remover; /* the thread that removes */
 	_Atomic unsigned int removed;
@@ -97,7 +97,7 @@ static void *reader_main(void *arg)
 	return NULL;
 }
 
-static void reader_start(struct reader *reader, struct room_fixture *f)
+static void reader_start(struct reader *reader, struct space_fixture *f)
 {
 	*reader = (struct reader){ .fixture = f, .remover = (pid_t)syscall(SYS_gettid) };
 	assert_int_equal(sem_init(&reader->reads, 0, 0), 0);
@@ -114,39 +114,39 @@ static void reader_stop(struct reader *reader)
 }
 
 /* Removes everything while views go on all the time. */
-static void drain_beside_views(struct room_fixture *f, unsigned int n)
+static void drain_beside_views(struct space_fixture *f, unsigned int n)
 {
 	struct reader reader;
 
 	reader_start(&reader, f);
 	for (unsigned int i = 0; i < n; i++) {
-		assert_int_equal(room_remove(f, i), 0);
+		assert_int_equal(space_remove(f, i), 0);
 		reader.removed++;
 	}
 	reader_stop(&reader);
 	assert_true(reader.first > MANY);
-	assert_int_equal(store_settle(f->store), 0);
+	assert_int_equal(store_flush(f->store), 0);
 	for (unsigned int i = 0; i < n; i++)
-		assert_false(room_has(f, i));
-	assert_false(room_is_low(f));
+		assert_false(space_has(f, i));
+	assert_false(space_is_low(f));
 }
 
 static void removals_go_through_beside_views_at_the_limit(void **state)
 {
-	struct room_fixture *f = *state;
+	struct space_fixture *f = *state;
 
-	room_open(f, 2 * MIB);
-	drain_beside_views(f, room_fill(f, 0));
+	space_open(f, 2 * MIB);
+	drain_beside_views(f, space_fill(f, 0));
 }
 
 static void removals_go_through_beside_views_on_a_full_disk(void **state)
 {
-	struct room_fixture *f = *state;
+	struct space_fixture *f = *state;
 
-	room_disk(f, "size=7m");
-	room_open(f, 0);
-	room_disk_fill(f);
-	drain_beside_views(f, room_fill(f, 0));
+	space_disk(f, "size=7m");
+	space_open(f, 0);
+	space_disk_fill(f);
+	drain_beside_views(f, space_fill(f, 0));
 }
 
 /* Another process that reads one state until it is killed. */
@@ -178,7 +178,7 @@ static void child_reads(int tell, void *arg)
 {
 	static struct outside outside;
 	struct store_options readonly = { .readonly = true };
-	const struct room_fixture *f = arg;
+	const struct space_fixture *f = arg;
 	pthread_t thread;
 
 	(void)tell;
@@ -191,49 +191,49 @@ static void child_reads(int tell, void *arg)
 
 static void removals_go_on_beside_another_process_and_after_its_death(void **state)
 {
-	struct room_fixture *f = *state;
+	struct space_fixture *f = *state;
 
-	room_open(f, 2 * MIB);
-	unsigned int n = room_fill(f, 0);
+	space_open(f, 2 * MIB);
+	unsigned int n = space_fill(f, 0);
 	struct child child = child_start(child_reads, f);
-	room_drain(f, 0, MANY);
-	assert_true(room_is_low(f));
+	space_drain(f, 0, MANY);
+	assert_true(space_is_low(f));
 	child_kill(&child);
 	child_wait(&child);
-	room_drain(f, MANY, n);
-	assert_false(room_is_low(f));
+	space_drain(f, MANY, n);
+	assert_false(space_is_low(f));
 }
 
 static void a_reader_that_does_not_end_is_a_clear_error_and_nothing_is_lost(void **state)
 {
-	struct room_fixture *f = *state;
+	struct space_fixture *f = *state;
 	unsigned int i = 0;
 
-	room_open(f, 2 * MIB);
-	unsigned int n = room_fill(f, 0);
+	space_open(f, 2 * MIB);
+	unsigned int n = space_fill(f, 0);
 	struct child child = child_start(child_reads, f);
-	while (i < n && room_remove(f, i) == 0)
+	while (i < n && space_remove(f, i) == 0)
 		i++;
 	assert_in_range(i, MANY, n - 1);
-	assert_int_equal(room_remove(f, i), -ENOSPC);
-	assert_true(room_has(f, i));
-	assert_false(room_has(f, i - 1));
+	assert_int_equal(space_remove(f, i), -ENOSPC);
+	assert_true(space_has(f, i));
+	assert_false(space_has(f, i - 1));
 	child_kill(&child);
 	child_wait(&child);
-	room_drain(f, i, n);
-	assert_false(room_is_low(f));
+	space_drain(f, i, n);
+	assert_false(space_is_low(f));
 }
 
 /* Removes until the log is full of what LMDB has no pages for, then once more when it has. Writes down each removal. */
 static void child_removes(int tell, void *arg)
 {
-	struct room_fixture *f = arg;
+	struct space_fixture *f = arg;
 	struct reader reader;
 	struct stat st;
 	char path[160];
 
-	room_open(f, 2 * MIB);
-	unsigned int n = room_fill(f, 0);
+	space_open(f, 2 * MIB);
+	unsigned int n = space_fill(f, 0);
 	(void)snprintf(path, sizeof(path), "%s/data.mdb", f->dir);
 	if (stat(path, &st) != 0)
 		_exit(1);
@@ -241,7 +241,7 @@ static void child_removes(int tell, void *arg)
 	for (unsigned int i = 0; i < n; i++) {
 		/* By now nothing but the log is written to until the view ends. */
 		data = i == MANY ? st.st_ino : data;
-		if (room_remove(f, i) != 0 || write(tell, &n, sizeof(n)) != (ssize_t)sizeof(n))
+		if (space_remove(f, i) != 0 || write(tell, &n, sizeof(n)) != (ssize_t)sizeof(n))
 			_exit(1);
 		reader.removed++;
 	}
@@ -260,7 +260,7 @@ static unsigned int child_read(int told, unsigned int *n)
 
 static void what_was_answered_is_there_after_a_crash_between_pieces(void **state)
 {
-	struct room_fixture *f = *state;
+	struct space_fixture *f = *state;
 
 	for (int at = 1; at <= 12; at += at < 4 ? 1 : 4) {
 		unsigned int n = 0;
@@ -284,15 +284,15 @@ static void what_was_answered_is_there_after_a_crash_between_pieces(void **state
 		assert_int_equal(status, 0);
 		last_sync = 0;
 		assert_true(removed > MANY && removed < n);
-		room_open(f, 2 * MIB);
+		space_open(f, 2 * MIB);
 		for (unsigned int i = 0; i < n; i++)
-			assert_true(i == removed || room_has(f, i) == (i > removed));
-		room_drain(f, removed + !room_has(f, removed), n);
-		assert_false(room_is_low(f));
+			assert_true(i == removed || space_has(f, i) == (i > removed));
+		space_drain(f, removed + !space_has(f, removed), n);
+		assert_false(space_is_low(f));
 	}
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, room_setup, room_teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, space_setup, space_teardown)
 
 int main(void)
 {

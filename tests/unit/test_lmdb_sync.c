@@ -123,7 +123,7 @@ static void a_commit_waits_for_the_disk_once(void **state)
 		assert_int_equal(synced[1], i);
 	}
 	assert_int_equal(synced[0], 0);
-	assert_int_equal(store_settle(f->store), 0);
+	assert_int_equal(store_flush(f->store), 0);
 	assert_true(synced[0] > 0);
 }
 
@@ -157,7 +157,7 @@ static void child_commits(int tell, void *arg)
 
 	(void)tell;
 	store_start(f, STORE_SYNC_OFF);
-	if (put(f, "a") != 0 || store_settle(f->store) != 0 || put(f, "b") != 0)
+	if (put(f, "a") != 0 || store_flush(f->store) != 0 || put(f, "b") != 0)
 		_exit(1);
 }
 
@@ -270,7 +270,7 @@ static void with_a_failing_disk_nothing_is_committed_or_lost(void **state)
 	failing[0] = failing[1] = true;
 	for (int i = 0; i < 5; i++)
 		assert_int_equal(put(f, "lost"), -EIO);
-	assert_int_equal(store_settle(f->store), -EIO);
+	assert_int_equal(store_flush(f->store), -EIO);
 	assert_true(has(f, "before"));
 	assert_false(has(f, "lost"));
 	failing[0] = failing[1] = false;
@@ -288,7 +288,7 @@ static void the_log_goes_on_while_lmdb_cannot_write(void **state)
 	store_start(f, STORE_SYNC_COMMIT);
 	assert_int_equal(put(f, "before"), 0);
 	failing[0] = true;
-	assert_int_equal(store_settle(f->store), -EIO);
+	assert_int_equal(store_flush(f->store), -EIO);
 	assert_int_equal(put(f, "after"), 0);
 	assert_true(has(f, "before") && has(f, "after"));
 	store_stop(f);

@@ -5,7 +5,7 @@
 #include "child.h"
 #include "gate.h"
 #include "image.h"
-#include "lmdb_behind.h"
+#include "lmdb_flusher.h"
 #include "numbered.h"
 #include "scratch.h"
 
@@ -55,7 +55,7 @@ static int setup(void **state)
 	f->dir = scratch_new();
 	for (size_t i = 0; i < 3; i++)
 		(void)snprintf(f->path[i], sizeof(f->path[i]), "%s/%s", f->dir, files[i]);
-	lmdb_behind_writes = GIVEN;
+	lmdb_flusher_writes = GIVEN;
 	*state = f;
 	return 0;
 }
@@ -92,7 +92,7 @@ static void child_commits(int tell, void *arg)
 
 	child_must(store_start(f, false) == 0);
 	gate_set(f->path[DATA]);
-	child_must(numbered_put(f->store, n++, 0) == 0 && store_settle(f->store) == 0);
+	child_must(numbered_put(f->store, n++, 0) == 0 && store_flush(f->store) == 0);
 	uint64_t before = gate_newest();
 	gate_shut();
 	while (n <= ALL) {

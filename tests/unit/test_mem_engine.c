@@ -136,18 +136,18 @@ static void functions_run_twice_as_often_as_asked(void **state)
 	assert_int_equal(counts.commits, 1001);
 }
 
-static void room_is_low_at_so_many_keys(void **state)
+static void space_is_low_at_so_many_keys(void **state)
 {
 	struct fixture *f = *state;
-	struct store_room room;
+	struct store_space space;
 
 	mem_world_faults(f->world)->max_keys = 2;
 	assert_int_equal(store_update(f->store, put_fn, "a"), 0);
-	store_room(f->store, &room);
-	assert_false(room.low);
+	store_space(f->store, &space);
+	assert_false(space.low);
 	assert_int_equal(store_update(f->store, put_fn, "b"), 0);
-	store_room(f->store, &room);
-	assert_true(room.low);
+	store_space(f->store, &space);
+	assert_true(space.low);
 }
 
 int main(void)
@@ -158,7 +158,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_crash_before_the_commit_loses_it, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_crash_after_the_commit_keeps_it, setup, teardown),
 		cmocka_unit_test_setup_teardown(functions_run_twice_as_often_as_asked, setup, teardown),
-		cmocka_unit_test_setup_teardown(room_is_low_at_so_many_keys, setup, teardown),
+		cmocka_unit_test_setup_teardown(space_is_low_at_so_many_keys, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

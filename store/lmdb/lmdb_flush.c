@@ -6,7 +6,7 @@
  * piece gives up are there for the next but one, so that a few pages are enough for a layer of any size. Only what was
  * answered may become LMDB's like that.
  */
-#include "lmdb_settle.h"
+#include "lmdb_flush.h"
 
 #include "lmdb_engine.h"
 #include "lmdb_error.h"
@@ -14,7 +14,7 @@
 #include "lmdb_log.h"
 #include "lmdb_mark.h"
 #include "lmdb_readers.h"
-#include "lmdb_room.h"
+#include "lmdb_space.h"
 
 #include <errno.h>
 
@@ -66,7 +66,7 @@ static int txn_end(struct engine *engine, MDB_txn *txn, int rc)
 	return rc;
 }
 
-int lmdb_settle_apply(struct engine *engine, const struct layer *layer, uint64_t mark)
+int lmdb_flush_apply(struct engine *engine, const struct layer *layer, uint64_t mark)
 {
 	MDB_txn *txn;
 	int rc = txn_start(engine, &txn);
@@ -122,20 +122,20 @@ static int base_renew(struct engine *engine, struct layer *layer)
 	if (mark != engine->log.mark)
 		lmdb_log_restart(&engine->log, layer->base, mark);
 	lmdb_publish(engine, layer);
-	lmdb_room_update(engine);
+	lmdb_space_update(engine);
 	return 0;
 }
 
 /* A layer that is too large for LMDB says nothing about the disk. */
-void lmdb_settle_note(struct engine *engine, int rc)
+void lmdb_flush_note(struct engine *engine, int rc)
 {
 	if (rc != MDB_TXN_FULL)
-		atomic_store_explicit(&engine->unsettled, lmdb_is_short(engine, rc) ? ENOSPC : rc,
+		atomic_store_explicit(&engine->flush_error, lmdb_is_short(engine, rc) ? ENOSPC : rc,
 				      memory_order_relaxed);
 }
 
 /* Growing the map as often as it takes. */
-static int settle_once(struct engine *engine, const struct layer *layer)
+static int flush_once(struct engine *engine, const struct layer *layer)
 {
 	struct layer *empty = layer_new(0);
 	int rc;
@@ -144,9 +144,9 @@ static int settle_once(struct engine *engine, const struct layer *layer)
 		return ENOMEM;
 	atomic_fetch_add(&engine->turn, 1);
 	do {
-		rc = lmdb_settle_apply(engine, layer, lmdb_mark_new());
+		rc = lmdb_flush_apply(engine, layer, lmdb_mark_new());
 	} while (rc == MDB_MAP_FULL && lmdb_map_grow(engine) == 0);
-	lmdb_settle_note(engine, rc);
+	lmdb_flush_note(engine, rc);
 	if (rc == 0)
 		rc = base_renew(engine, empty);
 	else
@@ -156,19 +156,19 @@ static int settle_once(struct engine *engine, const struct layer *layer)
 }
 
 /*
- * If nothing else keeps room low, an empty transaction comes after it: what one gave up can be used only by the next but one,
+ * If nothing else keeps space low, an empty transaction comes after it: what one gave up can be used only by the next but one,
  * which would not come while adding is refused.
  */
-int lmdb_settle_layer(struct engine *engine, const struct layer *layer)
+int lmdb_flush_layer(struct engine *engine, const struct layer *layer)
 {
-	int rc = settle_once(engine, layer);
+	int rc = flush_once(engine, layer);
 
-	if (rc == 0 && lmdb_room_turns(engine))
-		(void)settle_once(engine, engine->layer);
+	if (rc == 0 && lmdb_space_turns(engine))
+		(void)flush_once(engine, engine->layer);
 	return rc;
 }
 
-static int piece_settle(struct engine *engine, size_t from, size_t count)
+static int piece_flush(struct engine *engine, size_t from, size_t count)
 {
 	struct layer *same = layer_copy(engine->layer);
 
@@ -185,21 +185,21 @@ static int piece_settle(struct engine *engine, size_t from, size_t count)
 }
 
 /* A piece, or the half of it, or of that; *count is how many writes it had. */
-static int piece_settle_some(struct engine *engine, size_t from, size_t *count)
+static int piece_flush_some(struct engine *engine, size_t from, size_t *count)
 {
-	int rc = piece_settle(engine, from, *count);
+	int rc = piece_flush(engine, from, *count);
 
 	while (lmdb_is_short(engine, rc) && *count > 1) {
 		*count /= 2;
-		rc = piece_settle(engine, from, *count);
+		rc = piece_flush(engine, from, *count);
 	}
 	/* The last page may be one that the last piece gave up. */
-	if (lmdb_is_short(engine, rc) && piece_settle(engine, 0, 0) == 0)
-		rc = piece_settle(engine, from, *count);
+	if (lmdb_is_short(engine, rc) && piece_flush(engine, 0, 0) == 0)
+		rc = piece_flush(engine, from, *count);
 	return rc;
 }
 
-static int pieces_settle(struct engine *engine)
+static int pieces_flush(struct engine *engine)
 {
 	size_t done = 0;
 	/* Of what is not in the log on disk, a crash of the machine must not leave a part. */
@@ -209,7 +209,7 @@ static int pieces_settle(struct engine *engine)
 		size_t left = engine->layer->writes.count - done;
 		size_t count = left < PIECE ? left : PIECE;
 
-		rc = piece_settle_some(engine, done, &count);
+		rc = piece_flush_some(engine, done, &count);
 		done += count;
 	}
 	if (rc != 0)
@@ -217,15 +217,15 @@ static int pieces_settle(struct engine *engine)
 	struct layer *nothing = layer_new(0);
 	if (nothing == NULL)
 		return ENOMEM;
-	rc = lmdb_settle_layer(engine, nothing);
+	rc = lmdb_flush_layer(engine, nothing);
 	layer_drop(nothing);
 	return rc;
 }
 
-int lmdb_settle_all(struct engine *engine)
+int lmdb_flush_all(struct engine *engine)
 {
-	int rc = lmdb_settle_layer(engine, engine->layer);
+	int rc = lmdb_flush_layer(engine, engine->layer);
 
 	/* While others read, pieces give up what nobody can use, and are more than the whole. */
-	return lmdb_is_short(engine, rc) && !lmdb_readers_lag(engine) ? pieces_settle(engine) : rc;
+	return lmdb_is_short(engine, rc) && !lmdb_readers_lag(engine) ? pieces_flush(engine) : rc;
 }

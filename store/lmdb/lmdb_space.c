@@ -1,12 +1,12 @@
 /*
- * Room. Removing needs pages too, because LMDB writes changed pages anew. So blocks are allocated ahead of the last used
- * page, and room is called low as soon as what lies ahead plus what can be used again falls below a reserve: then whatever
+ * Space. Removing needs pages too, because LMDB writes changed pages anew. So blocks are allocated ahead of the last used
+ * page, and space is called low as soon as what lies ahead plus what can be used again falls below a reserve: then whatever
  * adds is refused, and what removes still goes through, on a full disk too.
  *
  * What can be used again counts whether or not somebody still reads it. A transaction of LMDB may therefore find fewer pages
- * than there are; see lmdb_keep() for what is done then. What is in the log never needs more than there are.
+ * than there are; see lmdb_commit() for what is done then. What is in the log never needs more than there are.
  */
-#include "lmdb_room.h"
+#include "lmdb_space.h"
 
 #include "lmdb_engine.h"
 #include "lmdb_error.h"
@@ -118,7 +118,7 @@ static void blocks_allocate(struct engine *engine, uint64_t size)
 }
 
 /* What must be left at `end` bytes used so that everything can be removed. */
-static uint64_t room_reserve(const struct engine *engine, uint64_t end)
+static uint64_t space_reserve(const struct engine *engine, uint64_t end)
 {
 	uint64_t least = clamp(engine->limit / 8, RESERVE_MIN, RESERVE_USUAL);
 
@@ -146,7 +146,7 @@ static void blocks_ahead(struct engine *engine, uint64_t end, uint64_t reserve, 
 		if (engine->allocated < ahead)
 			engine->disk_full_at = clock_now();
 	}
-	atomic_store_explicit(&engine->room_tight, engine->allocated < ahead, memory_order_relaxed);
+	atomic_store_explicit(&engine->space_tight, engine->allocated < ahead, memory_order_relaxed);
 }
 
 static uint64_t beyond(uint64_t a, uint64_t b)
@@ -155,94 +155,94 @@ static uint64_t beyond(uint64_t a, uint64_t b)
 }
 
 /*
- * With look_lock held, and not room_lock: blocks may take their time, and commits must not wait for them. `end` is where the
+ * With look_lock held, and not space_lock: blocks may take their time, and commits must not wait for them. `end` is where the
  * last used page ends.
  */
-static void room_look(struct engine *engine, struct room *room, uint64_t end)
+static void space_look(struct engine *engine, struct space *space, uint64_t end)
 {
 	/* A full layer, half of it while the other half is LMDB's already. */
 	static const struct lmdb_put half = { .writes = LAYER_MAX / 2 };
 	uint64_t page = engine->page;
 
-	lmdb_shape_look(engine, &room->shape);
-	room->shape.pages = end / page;
-	room->promised = atomic_load_explicit(&engine->promised, memory_order_relaxed);
-	uint64_t least = room_reserve(engine, end);
-	uint64_t reserve = least + room->promised;
-	uint64_t layer = lmdb_pages_needed_twice(&room->shape, page, &half, &half).pages * page;
+	lmdb_shape_look(engine, &space->shape);
+	space->shape.pages = end / page;
+	space->promised = atomic_load_explicit(&engine->promised, memory_order_relaxed);
+	uint64_t least = space_reserve(engine, end);
+	uint64_t reserve = least + space->promised;
+	uint64_t layer = lmdb_pages_needed_twice(&space->shape, page, &half, &half).pages * page;
 	blocks_ahead(engine, end, reserve, layer);
 	/* LMDB leaves the last page of its map unused. */
 	uint64_t capacity = clamp(engine->allocated, 0, engine->limit - page);
 	if (capacity < end + reserve + layer)
-		lmdb_shape_count(engine, &room->shape, (4 * reserve + layer + beyond(end, capacity)) / page);
-	uint64_t spare = capacity + room->shape.free * page;
+		lmdb_shape_count(engine, &space->shape, (4 * reserve + layer + beyond(end, capacity)) / page);
+	uint64_t spare = capacity + space->shape.free * page;
 
-	room->ahead = beyond(capacity, end) / page;
-	room->beyond_reserve = beyond(spare, end + reserve) / page;
-	room->all = beyond(clamp(engine->allocated, 0, engine->map_limit - page), end) / page + room->shape.free;
-	bool low = room->beyond_reserve == 0;
-	room->turn = low && spare + room->shape.later * page > end + reserve;
-	bool scarce = spare < end + least / 2 + room->promised;
+	space->ahead = beyond(capacity, end) / page;
+	space->beyond_reserve = beyond(spare, end + reserve) / page;
+	space->all = beyond(clamp(engine->allocated, 0, engine->map_limit - page), end) / page + space->shape.free;
+	bool low = space->beyond_reserve == 0;
+	space->turn = low && spare + space->shape.later * page > end + reserve;
+	bool scarce = spare < end + least / 2 + space->promised;
 	/* What the disk could still give is free, but it is not there yet. */
 	if (engine->disk_full_at == 0)
 		spare += clamp(engine->disk_free, 0, engine->limit - capacity);
-	atomic_store_explicit(&engine->room_free, low ? 0 : spare - end - reserve, memory_order_relaxed);
-	atomic_store_explicit(&engine->room_size,
+	atomic_store_explicit(&engine->space_free, low ? 0 : spare - end - reserve, memory_order_relaxed);
+	atomic_store_explicit(&engine->space_size,
 			      engine->disk_full_at != 0 ? capacity
 							: clamp(capacity + engine->disk_free, 0, engine->limit),
 			      memory_order_relaxed);
-	atomic_store_explicit(&engine->room_scarce, scarce, memory_order_relaxed);
-	atomic_store_explicit(&engine->room_low, low, memory_order_relaxed);
+	atomic_store_explicit(&engine->space_scarce, scarce, memory_order_relaxed);
+	atomic_store_explicit(&engine->space_low, low, memory_order_relaxed);
 }
 
-/* What was promised since the last look is not for others any more. With room_lock held. */
+/* What was promised since the last look is not for others any more. With space_lock held. */
 static bool need_fits(const struct engine *engine, const struct lmdb_need *need)
 {
-	const struct room *room = &engine->room;
+	const struct space *space = &engine->space;
 	uint64_t promised = atomic_load_explicit(&engine->promised, memory_order_relaxed);
-	uint64_t pages = (beyond(promised, room->promised) + engine->page - 1) / engine->page;
+	uint64_t pages = (beyond(promised, space->promised) + engine->page - 1) / engine->page;
 
-	return need->pages + pages <= room->beyond_reserve && need->run <= room->ahead;
+	return need->pages + pages <= space->beyond_reserve && need->run <= space->ahead;
 }
 
-/* For a layer, and for so many writes that come after it. With room_lock held. */
+/* For a layer, and for so many writes that come after it. With space_lock held. */
 static struct lmdb_need need_of_two(const struct engine *engine, const struct layer *layer, uint64_t writes,
 				    uint64_t overflow)
 {
 	struct lmdb_put first = { .writes = layer->writes.count, .overflow = layer->overflow };
 	struct lmdb_put second = { .writes = writes, .overflow = overflow };
 
-	return lmdb_pages_needed_twice(&engine->room.shape, engine->page, &first, &second);
+	return lmdb_pages_needed_twice(&engine->space.shape, engine->page, &first, &second);
 }
 
-bool lmdb_room_fits(struct engine *engine, const struct layer *layer)
+bool lmdb_space_fits(struct engine *engine, const struct layer *layer)
 {
-	const struct room *room = &engine->room;
+	const struct space *space = &engine->space;
 
-	pthread_mutex_lock(&engine->room_lock);
-	struct lmdb_need need = lmdb_pages_needed(&room->shape, engine->page, layer->writes.count, layer->overflow);
+	pthread_mutex_lock(&engine->space_lock);
+	struct lmdb_need need = lmdb_pages_needed(&space->shape, engine->page, layer->writes.count, layer->overflow);
 	bool fits = need_fits(engine, &need);
 	if (fits && layer->under != NULL) {
 		need = need_of_two(engine, layer->under, layer->fresh, layer->fresh_overflow);
 		fits = need_fits(engine, &need);
 	}
-	pthread_mutex_unlock(&engine->room_lock);
+	pthread_mutex_unlock(&engine->space_lock);
 	return fits;
 }
 
-bool lmdb_room_is_ample(struct engine *engine, const struct layer *layer)
+bool lmdb_space_is_ample(struct engine *engine, const struct layer *layer)
 {
-	const struct room *room = &engine->room;
+	const struct space *space = &engine->space;
 	uint64_t count = layer->writes.count;
 
-	pthread_mutex_lock(&engine->room_lock);
+	pthread_mutex_lock(&engine->space_lock);
 	struct lmdb_need all = need_of_two(engine, layer, beyond(LAYER_MAX, count), layer->overflow);
-	struct lmdb_need own = lmdb_pages_needed(&room->shape, engine->page, count, layer->overflow);
-	uint64_t mapped = beyond(engine->map_size / engine->page, room->shape.pages + 1);
-	bool ample = need_fits(engine, &all) && own.pages <= room->ahead && own.pages <= mapped &&
-		     !atomic_load_explicit(&engine->room_low, memory_order_relaxed) &&
-		     !atomic_load_explicit(&engine->room_tight, memory_order_relaxed);
-	pthread_mutex_unlock(&engine->room_lock);
+	struct lmdb_need own = lmdb_pages_needed(&space->shape, engine->page, count, layer->overflow);
+	uint64_t mapped = beyond(engine->map_size / engine->page, space->shape.pages + 1);
+	bool ample = need_fits(engine, &all) && own.pages <= space->ahead && own.pages <= mapped &&
+		     !atomic_load_explicit(&engine->space_low, memory_order_relaxed) &&
+		     !atomic_load_explicit(&engine->space_tight, memory_order_relaxed);
+	pthread_mutex_unlock(&engine->space_lock);
 	return ample;
 }
 
@@ -251,53 +251,53 @@ bool lmdb_room_is_ample(struct engine *engine, const struct layer *layer)
  * of long values that are not full; half of what there is is left to the pieces themselves. The usual reserve is enough for
  * a full log.
  */
-bool lmdb_room_squeezes(struct engine *engine, size_t log_bytes)
+bool lmdb_space_squeezes(struct engine *engine, size_t log_bytes)
 {
-	const struct room *room = &engine->room;
+	const struct space *space = &engine->space;
 
-	pthread_mutex_lock(&engine->room_lock);
-	/* What did not know that room is low may have added. */
-	uint64_t kept = room->beyond_reserve == 0 ? 0 : beyond(room->all, room->beyond_reserve) / 2;
-	bool fits = 4 * (uint64_t)log_bytes <= (room->all - kept) * engine->page;
-	pthread_mutex_unlock(&engine->room_lock);
+	pthread_mutex_lock(&engine->space_lock);
+	/* What did not know that space is low may have added. */
+	uint64_t kept = space->beyond_reserve == 0 ? 0 : beyond(space->all, space->beyond_reserve) / 2;
+	bool fits = 4 * (uint64_t)log_bytes <= (space->all - kept) * engine->page;
+	pthread_mutex_unlock(&engine->space_lock);
 	return fits;
 }
 
-bool lmdb_room_turns(struct engine *engine)
+bool lmdb_space_turns(struct engine *engine)
 {
-	pthread_mutex_lock(&engine->room_lock);
-	bool turn = engine->room.turn;
-	pthread_mutex_unlock(&engine->room_lock);
+	pthread_mutex_lock(&engine->space_lock);
+	bool turn = engine->space.turn;
+	pthread_mutex_unlock(&engine->space_lock);
 	return turn;
 }
 
-void lmdb_room_short(struct engine *engine)
+void lmdb_space_short(struct engine *engine)
 {
-	atomic_store_explicit(&engine->room_free, 0, memory_order_relaxed);
-	atomic_store_explicit(&engine->room_low, true, memory_order_relaxed);
+	atomic_store_explicit(&engine->space_free, 0, memory_order_relaxed);
+	atomic_store_explicit(&engine->space_low, true, memory_order_relaxed);
 }
 
-void lmdb_room_update(struct engine *engine)
+void lmdb_space_update(struct engine *engine)
 {
 	MDB_envinfo info;
 
 	pthread_mutex_lock(&engine->look_lock);
 	if (engine->map_size != 0 && mdb_env_info(engine->env, &info) == 0) {
 		uint64_t end = ((uint64_t)info.me_last_pgno + 1) * engine->page;
-		struct room room;
+		struct space space;
 
-		atomic_store_explicit(&engine->room_used, end, memory_order_relaxed);
+		atomic_store_explicit(&engine->space_used, end, memory_order_relaxed);
 		if (!engine->readonly) {
-			room_look(engine, &room, end);
-			pthread_mutex_lock(&engine->room_lock);
-			engine->room = room;
-			pthread_mutex_unlock(&engine->room_lock);
+			space_look(engine, &space, end);
+			pthread_mutex_lock(&engine->space_lock);
+			engine->space = space;
+			pthread_mutex_unlock(&engine->space_lock);
 		}
 	}
 	pthread_mutex_unlock(&engine->look_lock);
 }
 
-void lmdb_room_init(struct engine *engine, uint64_t max_bytes)
+void lmdb_space_init(struct engine *engine, uint64_t max_bytes)
 {
 	mdb_filehandle_t fd;
 	MDB_envinfo info;
@@ -322,37 +322,37 @@ void lmdb_room_init(struct engine *engine, uint64_t max_bytes)
 		}
 		/* A limit below what is there already must not keep anything from being removed. */
 		if (end > engine->limit)
-			engine->map_limit = round_up(end + room_reserve(engine, end));
+			engine->map_limit = round_up(end + space_reserve(engine, end));
 	}
 	/* The blocks it has stay its own, also on a disk that is full by now. */
 	if (!engine->readonly && mdb_env_get_fd(engine->env, &fd) == 0 && fstat(fd, &st) == 0)
 		blocks_allocate(engine, (uint64_t)st.st_size);
 	engine->disk_full_at = 0;
-	lmdb_room_update(engine);
+	lmdb_space_update(engine);
 }
 
-/* The disk may have got room again since it was full, and while adding is refused no commit comes along to notice. */
-static void room_retry(struct engine *engine)
+/* The disk may have got space again since it was full, and while adding is refused no commit comes along to notice. */
+static void space_retry(struct engine *engine)
 {
 	if (pthread_mutex_trylock(&engine->look_lock) != 0)
 		return;
 	bool due = engine->disk_full_at != 0 && clock_now() - engine->disk_full_at >= DISK_RETRY;
 	pthread_mutex_unlock(&engine->look_lock);
 	if (due && pthread_rwlock_tryrdlock(&engine->map_lock) == 0) {
-		lmdb_room_update(engine);
+		lmdb_space_update(engine);
 		pthread_rwlock_unlock(&engine->map_lock);
 	}
 }
 
-void lmdb_room(struct engine *engine, struct store_room *out)
+void lmdb_space(struct engine *engine, struct store_space *out)
 {
-	if (atomic_load_explicit(&engine->room_low, memory_order_relaxed))
-		room_retry(engine);
-	out->used = atomic_load_explicit(&engine->room_used, memory_order_relaxed);
-	out->free = atomic_load_explicit(&engine->room_free, memory_order_relaxed);
-	out->size = atomic_load_explicit(&engine->room_size, memory_order_relaxed);
-	out->scarce = atomic_load_explicit(&engine->room_scarce, memory_order_relaxed);
-	out->low = atomic_load_explicit(&engine->room_low, memory_order_relaxed);
+	if (atomic_load_explicit(&engine->space_low, memory_order_relaxed))
+		space_retry(engine);
+	out->used = atomic_load_explicit(&engine->space_used, memory_order_relaxed);
+	out->free = atomic_load_explicit(&engine->space_free, memory_order_relaxed);
+	out->size = atomic_load_explicit(&engine->space_size, memory_order_relaxed);
+	out->scarce = atomic_load_explicit(&engine->space_scarce, memory_order_relaxed);
+	out->low = atomic_load_explicit(&engine->space_low, memory_order_relaxed);
 }
 
 void lmdb_promise(struct engine *engine, uint64_t bytes)

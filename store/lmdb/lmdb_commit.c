@@ -1,36 +1,36 @@
 /*
  * How a commit is kept. Usually as an entry of the log, and in memory as the layer over LMDB; from time to time the whole
- * layer becomes a transaction of LMDB, and the log begins anew: on a thread of its own if there is plenty of room. Such a
+ * layer becomes a transaction of LMDB, and the log begins anew: on a thread of its own if there is plenty of space. Such a
  * transaction waits for the disk whatever `sync` says: LMDB without that leaves a damaged file after a crash of the machine.
- * A commit that is too large for the log, or comes while room is low, is a transaction of LMDB at once, together with what the
+ * A commit that is too large for the log, or comes while space is low, is a transaction of LMDB at once, together with what the
  * log has.
  *
  * What was answered never depends on pages that might not be there: the log has only what LMDB has the pages for as soon as
  * nobody reads an older state. Until then LMDB may find none, because it leaves alone whatever was given up since. So while
- * room is low and somebody reads, a commit goes to the log as long as that is so; if it cannot, it waits for those who
+ * space is low and somebody reads, a commit goes to the log as long as that is so; if it cannot, it waits for those who
  * read to end. Nothing can be done about another process that reads and does not end.
  */
-#include "lmdb_keep.h"
+#include "lmdb_commit.h"
 
-#include "lmdb_behind.h"
 #include "lmdb_engine.h"
 #include "lmdb_error.h"
+#include "lmdb_flush.h"
+#include "lmdb_flusher.h"
 #include "lmdb_guard.h"
 #include "lmdb_layer.h"
 #include "lmdb_log.h"
 #include "lmdb_mark.h"
 #include "lmdb_readers.h"
 #include "lmdb_replay.h"
-#include "lmdb_room.h"
-#include "lmdb_settle.h"
+#include "lmdb_space.h"
 #include "lmdb_view.h"
 
 #include <errno.h>
 
-static int keep_in_log(struct engine *engine, struct layer *layer, enum keep how)
+static int commit_in_log(struct engine *engine, struct layer *layer, enum commit_how how)
 {
 	bool sync = !engine->sync_off;
-	int rc = lmdb_log_write(&engine->log, sync, sync || how == KEEP_DURABLE);
+	int rc = lmdb_log_write(&engine->log, sync, sync || how == COMMIT_DURABLE);
 
 	if (rc == -ESTALE) {
 		lmdb_guard_trip(engine);
@@ -43,9 +43,9 @@ static int keep_in_log(struct engine *engine, struct layer *layer, enum keep how
 
 static bool log_is_better(struct engine *engine, const struct layer *layer)
 {
-	if (atomic_load_explicit(&engine->room_low, memory_order_relaxed))
-		return lmdb_room_squeezes(engine, lmdb_log_bytes(&engine->log)) && lmdb_readers_lag(engine);
-	return layer->writes.count + layer->overflow <= LAYER_MAX && lmdb_room_fits(engine, layer);
+	if (atomic_load_explicit(&engine->space_low, memory_order_relaxed))
+		return lmdb_space_squeezes(engine, lmdb_log_bytes(&engine->log)) && lmdb_readers_lag(engine);
+	return layer->writes.count + layer->overflow <= LAYER_MAX && lmdb_space_fits(engine, layer);
 }
 
 /* Once LMDB may be dead, nobody knows which of its transactions an entry would continue. */
@@ -54,69 +54,69 @@ static bool log_takes_it(const struct engine *engine)
 	return lmdb_log_fits(&engine->log) && !lmdb_is_dead(engine);
 }
 
-static bool keep_is_done(const struct engine *engine, const struct layer *layer, enum keep how)
+static bool commit_is_done(const struct engine *engine, const struct layer *layer, enum commit_how how)
 {
-	return layer == engine->layer && (how == KEEP_ANY || layer->writes.count == 0);
+	return layer == engine->layer && (how == COMMIT_ANY || layer->writes.count == 0);
 }
 
 /* By a transaction of LMDB, or if that cannot be by the log. */
-static int keep_in_lmdb(struct engine *engine, struct layer *layer, enum keep how)
+static int commit_in_lmdb(struct engine *engine, struct layer *layer, enum commit_how how)
 {
-	int rc = lmdb_settle_layer(engine, layer);
+	int rc = lmdb_flush_layer(engine, layer);
 
 	if (rc == 0)
 		return 0;
 	if (lmdb_is_short(engine, rc))
-		lmdb_room_short(engine);
-	if (how == KEEP_SETTLED || layer == engine->layer || !log_takes_it(engine) ||
-	    !lmdb_room_squeezes(engine, lmdb_log_bytes(&engine->log)))
+		lmdb_space_short(engine);
+	if (how == COMMIT_FLUSHED || layer == engine->layer || !log_takes_it(engine) ||
+	    !lmdb_space_squeezes(engine, lmdb_log_bytes(&engine->log)))
 		return rc;
-	return keep_in_log(engine, layer, how);
+	return commit_in_log(engine, layer, how);
 }
 
 /* Whether it could be kept in the log: *rc says how that went. */
-static bool keep_quickly(struct engine *engine, struct layer *layer, enum keep how, int *rc)
+static bool commit_quickly(struct engine *engine, struct layer *layer, enum commit_how how, int *rc)
 {
 	*rc = 0;
-	if (keep_is_done(engine, layer, how))
+	if (commit_is_done(engine, layer, how))
 		return true;
-	if (how != KEEP_ANY || !log_takes_it(engine) || !log_is_better(engine, layer))
+	if (how != COMMIT_ANY || !log_takes_it(engine) || !log_is_better(engine, layer))
 		return false;
-	*rc = keep_in_log(engine, layer, how);
+	*rc = commit_in_log(engine, layer, how);
 	return true;
 }
 
-int lmdb_keep(struct engine *engine, struct layer *layer, enum keep how)
+int lmdb_commit(struct engine *engine, struct layer *layer, enum commit_how how)
 {
 	struct layer *rest;
 	int rc;
 
-	if (keep_quickly(engine, layer, how, &rc))
+	if (commit_quickly(engine, layer, how, &rc))
 		return rc;
-	rc = lmdb_behind_wait(engine, layer, &rest);
+	rc = lmdb_flusher_wait(engine, layer, &rest);
 	if (rc != 0)
 		return rc;
-	if (!keep_quickly(engine, rest, how, &rc))
-		rc = keep_in_lmdb(engine, rest, how);
+	if (!commit_quickly(engine, rest, how, &rc))
+		rc = commit_in_lmdb(engine, rest, how);
 	layer_drop(rest);
 	return rc;
 }
 
-bool lmdb_keep_room(struct engine *engine)
+bool lmdb_commit_make_space(struct engine *engine)
 {
 	struct layer *rest;
-	int rc = lmdb_behind_wait(engine, engine->layer, &rest);
+	int rc = lmdb_flusher_wait(engine, engine->layer, &rest);
 
 	if (rc != 0)
 		return false;
 	layer_drop(rest);
 	lmdb_readers_stop(engine);
-	rc = lmdb_settle_all(engine);
+	rc = lmdb_flush_all(engine);
 	lmdb_readers_go(engine);
 	return rc == 0;
 }
 
-int lmdb_keep_init(struct engine *engine)
+int lmdb_commit_init(struct engine *engine)
 {
 	MDB_txn *txn;
 	int rc = lmdb_log_open(&engine->log, engine->dir.fd, engine->readonly);
@@ -138,7 +138,7 @@ static int files_sync(struct engine *engine)
 	return rc == 0 && engine->layer->writes.count > 0 ? lmdb_log_sync(&engine->log) : rc;
 }
 
-int lmdb_keep_start(struct engine *engine)
+int lmdb_commit_start(struct engine *engine)
 {
 	int rc;
 
@@ -153,22 +153,21 @@ int lmdb_keep_start(struct engine *engine)
 	layer_drop(engine->reader->layer);
 	engine->reader->layer = NULL;
 	/*
-	 * What a crash left in the log is not added to, and what has no mark is not continued. If LMDB has no room, no commit
+	 * What a crash left in the log is not added to, and what has no mark is not continued. If LMDB has no space, no commit
 	 * goes to the log until it has.
 	 */
 	bool fresh = engine->log.mark != 0 && engine->layer->writes.count == 0;
-	if (!fresh && lmdb_settle_all(engine) != 0)
+	if (!fresh && lmdb_flush_all(engine) != 0)
 		engine->log.broken = true;
 	return lmdb_is_dead(engine) ? -EIO : 0;
 }
 
-void lmdb_keep_end(struct engine *engine)
+void lmdb_commit_end(struct engine *engine)
 {
-	lmdb_behind_end(engine);
+	lmdb_flusher_end(engine);
 	if (engine->reader != NULL) {
 		/* Without entries it cannot be taken for part of a copy that is put in the place of LMDB's file. */
-		if (lmdb_guard_holds(engine, true) &&
-		    (engine->layer->writes.count == 0 || lmdb_settle_all(engine) == 0))
+		if (lmdb_guard_holds(engine, true) && (engine->layer->writes.count == 0 || lmdb_flush_all(engine) == 0))
 			lmdb_log_void(&engine->log);
 		engine->reader->layer = NULL;
 		lmdb_view_give(engine, engine->reader);

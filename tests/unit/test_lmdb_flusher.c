@@ -3,7 +3,7 @@
  * is committed, whether or not LMDB has got it.
  */
 #include "gate.h"
-#include "lmdb_behind.h"
+#include "lmdb_flusher.h"
 #include "numbered.h"
 #include "scratch.h"
 
@@ -52,7 +52,7 @@ static int setup(void **state)
 	f->dir = scratch_new();
 	(void)snprintf(f->data, sizeof(f->data), "%s/data.mdb", f->dir);
 	(void)snprintf(f->log, sizeof(f->log), "%s/commit.log", f->dir);
-	lmdb_behind_writes = GIVEN;
+	lmdb_flusher_writes = GIVEN;
 	store_start(f, STORE_SYNC_OFF);
 	*state = f;
 	return 0;
@@ -124,7 +124,7 @@ static void views_lie_on_what_lmdb_has_got_before_anybody_commits(void **state)
 		assert_int_equal(state_of(f), n - 1);
 		put(f, n++);
 		assert_int_equal(state_of(f), n - 1);
-		assert_int_equal(store_settle(f->store), 0);
+		assert_int_equal(store_flush(f->store), 0);
 		assert_int_equal(state_of(f), n - 1);
 	}
 }
@@ -228,7 +228,7 @@ static void a_log_that_gets_full_meanwhile_waits(void **state)
 	fill(*state, 60, LONG, 24);
 }
 
-/* Something that stays, and takes room. */
+/* Something that stays, and takes space. */
 static int grow_fn(struct store_txn *txn, void *arg)
 {
 	static const unsigned char bytes[LONG];
@@ -265,15 +265,15 @@ static void commits_do_not_wait_for_blocks(void **state)
 	}
 	assert_true(gate_is_waited_at());
 	gate_open();
-	assert_int_equal(store_settle(f->store), 0);
+	assert_int_equal(store_flush(f->store), 0);
 	assert_int_equal(state_of(f), n - 1);
 }
 
-static void *settle_main(void *arg)
+static void *flush_main(void *arg)
 {
 	struct work *work = arg;
 
-	work->rc = store_settle(work->f->store);
+	work->rc = store_flush(work->f->store);
 	work->done = 1;
 	return NULL;
 }
@@ -287,7 +287,7 @@ static void settling_waits_for_it(void **state)
 	pthread_t thread;
 
 	put(f, n);
-	assert_int_equal(pthread_create(&thread, NULL, settle_main, &work), 0);
+	assert_int_equal(pthread_create(&thread, NULL, flush_main, &work), 0);
 	assert_int_equal(state_of(f), n);
 	assert_int_equal(work.done, 0);
 	gate_open();
@@ -310,15 +310,15 @@ static void if_the_disk_fails_commits_go_on_in_the_log(void **state)
 		put(f, n);
 		assert_int_equal(state_of(f), n);
 	}
-	assert_int_equal(store_settle(f->store), -EIO);
+	assert_int_equal(store_flush(f->store), -EIO);
 	store_stats(f->store, &stats);
-	assert_int_equal(stats.unsettled, -EIO);
+	assert_int_equal(stats.flush_error, -EIO);
 	put(f, n++);
 	assert_int_equal(gate_newest(), before);
 	gate_fail(false);
-	assert_int_equal(store_settle(f->store), 0);
+	assert_int_equal(store_flush(f->store), 0);
 	store_stats(f->store, &stats);
-	assert_int_equal(stats.unsettled, 0);
+	assert_int_equal(stats.flush_error, 0);
 	for (; n < 300; n++)
 		put(f, n);
 	assert_int_equal(state_of(f), n - 1);
@@ -383,12 +383,12 @@ static void *crowd_looks(void *arg)
 	return NULL;
 }
 
-static void *crowd_settles(void *arg)
+static void *crowd_flushes(void *arg)
 {
 	struct crowd *crowd = arg;
 
 	for (int i = 0; i < 20; i++) {
-		if (store_settle(crowd->f->store) != 0)
+		if (store_flush(crowd->f->store) != 0)
 			crowd->bad++;
 	}
 	return NULL;
@@ -396,7 +396,7 @@ static void *crowd_settles(void *arg)
 
 static void many_threads_agree(void **state)
 {
-	static void *(*const mains[])(void *) = { crowd_puts, crowd_puts, crowd_settles, crowd_looks, crowd_looks };
+	static void *(*const mains[])(void *) = { crowd_puts, crowd_puts, crowd_flushes, crowd_looks, crowd_looks };
 	struct crowd crowd = { .f = *state, .lock = PTHREAD_MUTEX_INITIALIZER, .next = 1 };
 	pthread_t threads[5];
 

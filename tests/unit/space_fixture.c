@@ -1,4 +1,4 @@
-#include "room_fixture.h"
+#include "space_fixture.h"
 #include "scratch.h"
 
 #include <errno.h>
@@ -13,9 +13,9 @@
 
 #include <cmocka.h>
 
-int room_setup(void **state)
+int space_setup(void **state)
 {
-	struct room_fixture *f = calloc(1, sizeof(*f));
+	struct space_fixture *f = calloc(1, sizeof(*f));
 
 	assert_non_null(f);
 	f->scratch = scratch_new();
@@ -25,9 +25,9 @@ int room_setup(void **state)
 	return 0;
 }
 
-int room_teardown(void **state)
+int space_teardown(void **state)
 {
-	struct room_fixture *f = *state;
+	struct space_fixture *f = *state;
 	char disk[128];
 
 	store_close(f->store);
@@ -39,7 +39,7 @@ int room_teardown(void **state)
 	return 0;
 }
 
-void room_open(struct room_fixture *f, uint64_t max_bytes)
+void space_open(struct space_fixture *f, uint64_t max_bytes)
 {
 	struct store_options options = { .sync = STORE_SYNC_OFF, .max_bytes = max_bytes };
 	char why[512];
@@ -49,18 +49,18 @@ void room_open(struct room_fixture *f, uint64_t max_bytes)
 		fail_msg("%s", why);
 }
 
-bool room_is_low(struct room_fixture *f)
+bool space_is_low(struct space_fixture *f)
 {
-	struct store_room room;
+	struct store_space space;
 
-	store_room(f->store, &room);
-	assert_int_equal(room.free == 0, room.low);
-	return room.low;
+	store_space(f->store, &space);
+	assert_int_equal(space.free == 0, space.low);
+	return space.low;
 }
 
-void room_key(unsigned int i, char key[ROOM_KEY])
+void space_key(unsigned int i, char key[SPACE_KEY])
 {
-	(void)snprintf(key, ROOM_KEY, "%08x", i * 2654435761U);
+	(void)snprintf(key, SPACE_KEY, "%08x", i * 2654435761U);
 }
 
 static int event_add(struct store_txn *txn, const char *what, unsigned int i)
@@ -85,62 +85,62 @@ static const char value[300] = "x";
 static int add_fn(struct store_txn *txn, void *arg)
 {
 	unsigned int i = *(unsigned int *)arg;
-	char key[ROOM_KEY];
+	char key[SPACE_KEY];
 
-	room_key(i, key);
+	space_key(i, key);
 	int rc = event_add(txn, "a", i);
 	return rc < 0 ? rc : store_put(txn, slice_of(key), (struct slice){ .data = value, .len = sizeof(value) });
 }
 
-/* As one is released while room is low: the record goes, and the new line makes the two oldest go. */
+/* As one is released while space is low: the record goes, and the new line makes the two oldest go. */
 static int remove_fn(struct store_txn *txn, void *arg)
 {
 	unsigned int i = *(unsigned int *)arg;
-	char key[ROOM_KEY];
+	char key[SPACE_KEY];
 
-	room_key(i, key);
+	space_key(i, key);
 	if (event_add(txn, "r", i) < 0 || event_drop(txn) < 0 || event_drop(txn) < 0)
 		return -EIO;
 	return store_del(txn, slice_of(key));
 }
 
-unsigned int room_fill(struct room_fixture *f, unsigned int from)
+unsigned int space_fill(struct space_fixture *f, unsigned int from)
 {
 	unsigned int i = from;
 
-	for (; !room_is_low(f); i++) {
+	for (; !space_is_low(f); i++) {
 		assert_true(i < 100000);
 		assert_int_equal(store_update(f->store, add_fn, &i), 0);
 	}
 	return i;
 }
 
-int room_remove(struct room_fixture *f, unsigned int i)
+int space_remove(struct space_fixture *f, unsigned int i)
 {
 	return store_update(f->store, remove_fn, &i);
 }
 
-void room_drain(struct room_fixture *f, unsigned int from, unsigned int to)
+void space_drain(struct space_fixture *f, unsigned int from, unsigned int to)
 {
 	for (unsigned int i = from; i < to; i++)
-		assert_int_equal(room_remove(f, i), 0);
+		assert_int_equal(space_remove(f, i), 0);
 }
 
 static int has_fn(struct store_txn *txn, void *arg)
 {
-	char key[ROOM_KEY];
+	char key[SPACE_KEY];
 	struct slice found;
 
-	room_key(*(unsigned int *)arg, key);
+	space_key(*(unsigned int *)arg, key);
 	return store_get(txn, slice_of(key), &found) == 0 && found.len == sizeof(value);
 }
 
-bool room_has(struct room_fixture *f, unsigned int i)
+bool space_has(struct space_fixture *f, unsigned int i)
 {
 	return store_view(f->store, has_fn, &i) == 1;
 }
 
-void room_disk(struct room_fixture *f, const char *size)
+void space_disk(struct space_fixture *f, const char *size)
 {
 	char disk[128];
 
@@ -151,7 +151,7 @@ void room_disk(struct room_fixture *f, const char *size)
 	f->mounted = true;
 }
 
-void room_disk_fill(struct room_fixture *f)
+void space_disk_fill(struct space_fixture *f)
 {
 	static const char zeros[4096];
 	int fd = open(f->junk, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
