@@ -4,7 +4,6 @@
 
 #include "dir_path.h"
 
-
 static const char custom[] = "custom/";
 
 /* What is refused is named by a path of the mount, of which only the end is kept if it is longer than this. */
