@@ -52,6 +52,17 @@ int caller_opener(struct call *call, const struct handle *handle, struct atlock_
 	return 0;
 }
 
+int caller_keep(struct call *call, struct handle *handle)
+{
+	struct atlock_caller caller;
+	int err;
+
+	if (!handle_writes(handle))
+		return 0;
+	err = caller_user(call, &caller);
+	return err < 0 ? err : handle_remember(handle, &caller);
+}
+
 void caller_act_as_opener(struct call *call, const struct handle *handle, struct fuse_ctx *as)
 {
 	if (handle->uid == call->ctx->uid && handle->gid == call->ctx->gid)

@@ -25,6 +25,12 @@ int caller_user(struct call *call, struct atlock_caller *out);
 int caller_opener(struct call *call, const struct handle *handle, struct atlock_caller *out);
 
 /*
+ * Keeps the caller with a file that is opened to write: a descriptor keeps the rights of who opened it when it is passed on. Does
+ * nothing for one that is opened to read. The caller is handle_caller() then.
+ */
+int caller_keep(struct call *call, struct handle *handle);
+
+/*
  * Lets a call through an open file act as the user who opened it: a set-user-ID program that reads what it was started with sees what
  * that user may see. `as` must live as long as the call.
  */

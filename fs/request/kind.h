@@ -45,6 +45,7 @@ struct found {
 
 struct kind {
 	mode_t type;  /* S_IFDIR, S_IFREG or S_IFLNK */
+	mode_t mode;  /* of a directory that never changes */
 	bool secret;  /* names may be passwords: no reason quotes one */
 	bool plus;    /* what it lists may be kept by the kernel, so looking it up at once is worth it */
 	bool mirror;  /* what is below names locks as if it were the root: queue/, wait/ */

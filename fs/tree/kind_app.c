@@ -44,17 +44,12 @@ static int app_stat(struct call *call, struct node *node, struct stat *st, struc
 	return 0;
 }
 
-/* A descriptor keeps the rights of who opened it. */
 static int app_open(struct call *call, struct node *node, struct handle *handle)
 {
-	struct atlock_caller caller;
 	struct atlock_app app;
 	int err = atlock_app_get(call->al, app_resource(node), node->component, &app);
 
-	if (err < 0 || !handle_writes(handle))
-		return err;
-	err = caller_user(call, &caller);
-	return err < 0 ? err : handle_remember(handle, &caller);
+	return err < 0 ? err : caller_keep(call, handle);
 }
 
 static int app_text(struct call *call, struct node *node, struct handle *handle, char **text, size_t *len)

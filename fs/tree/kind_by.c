@@ -5,13 +5,13 @@
 #include <errno.h>
 #include <string.h>
 
-#include "attr.h"
 #include "caller.h"
 #include "link.h"
 #include "listing.h"
 #include "reach.h"
 #include "refuse.h"
 #include "rows.h"
+#include "steady.h"
 
 static const char *const groups[] = {
 	[ATLOCK_BY_OWNER] = "owner",
@@ -33,23 +33,14 @@ static enum atlock_by group_of(const struct node *node)
 	return (enum atlock_by)i;
 }
 
-static int by_stat(struct call *call, struct node *node, struct stat *st, struct life *life)
-{
-	(void)node;
-	attr_virtual(call->fs, 0555, st);
-	*life = (struct life){ .entry = LIFE_STEADY, .attr = LIFE_STEADY };
-	return 0;
-}
-
 /* --- by/ --- */
 
 static int root_lookup(struct call *call, struct node *dir, const char *name, struct found *out)
 {
+	(void)dir;
 	for (size_t i = 0; i < GROUPS; i++)
-		if (strcmp(groups[i], name) == 0) {
-			out->kind = &kind_by_groups;
-			return by_stat(call, dir, &out->st, &out->life);
-		}
+		if (strcmp(groups[i], name) == 0)
+			return steady_found(call, &kind_by_groups, out);
 	return -ENOENT;
 }
 
@@ -69,10 +60,8 @@ static int groups_lookup(struct call *call, struct node *dir, const char *name, 
 {
 	int err = atlock_by_check(name, &call->why);
 
-	if (err < 0)
-		return err;
-	out->kind = &kind_by_group;
-	return by_stat(call, dir, &out->st, &out->life);
+	(void)dir;
+	return err < 0 ? err : steady_found(call, &kind_by_group, out);
 }
 
 struct group_list {
@@ -162,27 +151,30 @@ static int group_list(struct call *call, struct node *dir, struct listing *out)
 
 const struct kind kind_by = {
 	.type = S_IFDIR,
+	.mode = 0555,
 	.hint = by_hint,
 	.plus = true,
-	.stat = by_stat,
+	.stat = steady_stat,
 	.lookup = root_lookup,
 	.list = root_list,
 };
 
 const struct kind kind_by_groups = {
 	.type = S_IFDIR,
+	.mode = 0555,
 	.hint = by_hint,
 	.plus = true,
-	.stat = by_stat,
+	.stat = steady_stat,
 	.lookup = groups_lookup,
 	.list = groups_list,
 };
 
 const struct kind kind_by_group = {
 	.type = S_IFDIR,
+	.mode = 0555,
 	.hint = by_hint,
 	.permits = true,
-	.stat = by_stat,
+	.stat = steady_stat,
 	.find = group_find,
 	.lookup = link_lookup,
 	.list = group_list,

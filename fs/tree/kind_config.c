@@ -12,6 +12,7 @@
 #include "handle.h"
 #include "listing.h"
 #include "rows.h"
+#include "steady.h"
 
 #define OPTION_TEXT 512
 
@@ -46,18 +47,14 @@ static int option_stat(struct call *call, struct node *node, struct stat *st, st
 	return option_attr(call, node->component, st, life);
 }
 
-/* A descriptor keeps the rights of who opened it; who may not write it learns so at once. */
+/* A user who may not write it learns so at once. */
 static int option_open(struct call *call, struct node *node, struct handle *handle)
 {
-	struct atlock_caller caller;
-	int err;
+	int err = caller_keep(call, handle);
 
-	if (!handle_writes(handle))
-		return 0;
-	err = caller_user(call, &caller);
-	if (err == 0)
-		err = atlock_may_configure(call->al, &caller, node->component, &call->why);
-	return err < 0 ? err : handle_remember(handle, &caller);
+	if (err < 0 || !handle_writes(handle))
+		return err;
+	return atlock_may_configure(call->al, handle_caller(handle), node->component, &call->why);
 }
 
 static int option_text(struct call *call, struct node *node, struct handle *handle, char **text, size_t *len)
@@ -117,14 +114,6 @@ const struct kind kind_option = {
 
 /* --- The directory --- */
 
-static int config_stat(struct call *call, struct node *node, struct stat *st, struct life *life)
-{
-	(void)node;
-	attr_virtual(call->fs, 0755, st);
-	*life = (struct life){ .entry = LIFE_STEADY, .attr = LIFE_STEADY };
-	return 0;
-}
-
 static int config_lookup(struct call *call, struct node *dir, const char *name, struct found *out)
 {
 	(void)dir;
@@ -164,8 +153,9 @@ static int config_unlink(struct call *call, struct node *dir, const char *name)
 
 const struct kind kind_config = {
 	.type = S_IFDIR,
+	.mode = 0755,
 	.hint = "every option has its file: echo <value> > config/<option>, by an administrator, changes it",
-	.stat = config_stat,
+	.stat = steady_stat,
 	.lookup = config_lookup,
 	.list = config_list,
 	.create = config_create,

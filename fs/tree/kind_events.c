@@ -16,6 +16,7 @@
 #include "listing.h"
 #include "reach.h"
 #include "rows.h"
+#include "steady.h"
 
 #define LIVE "live"
 #define READ_MAX (1U << 20) /* bytes in one answer; the kernel asks for less */
@@ -149,19 +150,12 @@ static int anchor_permit(struct call *call, const struct atlock_caller *caller)
 			   "events are archived by administrators: root, and the members of admin_group");
 }
 
-/* A descriptor keeps the rights of who opened it. */
 static int anchor_open(struct call *call, struct node *node, struct handle *handle)
 {
-	struct atlock_caller caller;
-	int err;
+	int err = caller_keep(call, handle);
 
 	(void)node;
-	if (!handle_writes(handle))
-		return 0;
-	err = caller_user(call, &caller);
-	if (err == 0)
-		err = anchor_permit(call, &caller);
-	return err < 0 ? err : handle_remember(handle, &caller);
+	return err < 0 || !handle_writes(handle) ? err : anchor_permit(call, handle_caller(handle));
 }
 
 static int anchor_write(struct call *call, struct node *node, struct handle *handle, const char *data, size_t len)
@@ -209,14 +203,6 @@ const struct kind kind_events_anchor = {
 };
 
 /* --- The directory --- */
-
-static int events_stat(struct call *call, struct node *node, struct stat *st, struct life *life)
-{
-	(void)node;
-	attr_virtual(call->fs, 0555, st);
-	*life = (struct life){ .entry = LIFE_STEADY, .attr = LIFE_STEADY };
-	return 0;
-}
 
 static int events_lookup(struct call *call, struct node *dir, const char *name, struct found *out)
 {
@@ -285,8 +271,9 @@ static int events_list(struct call *call, struct node *dir, struct listing *out)
 
 const struct kind kind_events = {
 	.type = S_IFDIR,
+	.mode = 0555,
 	.hint = events_hint,
-	.stat = events_stat,
+	.stat = steady_stat,
 	.lookup = events_lookup,
 	.list = events_list,
 };

@@ -10,6 +10,7 @@
 #include "handle.h"
 #include "listing.h"
 #include "rows.h"
+#include "steady.h"
 
 #define METRICS_FILE "atlockfs.prom"
 
@@ -36,14 +37,6 @@ static int metrics_text(struct call *call, struct node *node, struct handle *han
 	return *text == NULL ? -EIO : 0;
 }
 
-static int metrics_dir_stat(struct call *call, struct node *node, struct stat *st, struct life *life)
-{
-	(void)node;
-	attr_virtual(call->fs, 0755, st);
-	*life = (struct life){ .entry = LIFE_STEADY, .attr = LIFE_STEADY };
-	return 0;
-}
-
 static int metrics_dir_lookup(struct call *call, struct node *dir, const char *name, struct found *out)
 {
 	(void)dir;
@@ -64,8 +57,9 @@ static int metrics_dir_list(struct call *call, struct node *dir, struct listing 
 
 const struct kind kind_metrics_dir = {
 	.type = S_IFDIR,
+	.mode = 0755,
 	.hint = metrics_hint,
-	.stat = metrics_dir_stat,
+	.stat = steady_stat,
 	.lookup = metrics_dir_lookup,
 	.list = metrics_dir_list,
 };

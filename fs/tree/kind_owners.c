@@ -9,6 +9,7 @@
 #include "owners_row.h"
 #include "path.h"
 #include "rows.h"
+#include "steady.h"
 
 int owners_path(struct call *call, const struct node *dir, const char *name, struct atlock_owners_path *out)
 {
@@ -16,14 +17,6 @@ int owners_path(struct call *call, const struct node *dir, const char *name, str
 	int err = path_print(dir, name, path);
 
 	return err < 0 ? err : atlock_owners_parse(path, out, &call->why);
-}
-
-static int owners_stat(struct call *call, struct node *node, struct stat *st, struct life *life)
-{
-	(void)node;
-	attr_virtual(call->fs, 0777, st);
-	*life = (struct life){ .entry = LIFE_STEADY, .attr = LIFE_STEADY };
-	return 0;
 }
 
 /* --- The file `owner` --- */
@@ -87,8 +80,7 @@ static int owners_lookup(struct call *call, struct node *dir, const char *name, 
 		out->kind = &kind_owner;
 		return owner_found(call, path.url, &out->st, &out->life);
 	}
-	out->kind = &kind_owners;
-	return owners_stat(call, NULL, &out->st, &out->life);
+	return steady_found(call, &kind_owners, out);
 }
 
 static int list_one(void *arg, const char *component, bool directory)
@@ -135,10 +127,11 @@ static int owners_rmdir(struct call *call, struct node *dir, const char *name)
 
 const struct kind kind_owners = {
 	.type = S_IFDIR,
+	.mode = 0777,
 	.secret = true,
 	.hint = OWNERS_HINT,
 	.plus = true,
-	.stat = owners_stat,
+	.stat = steady_stat,
 	.lookup = owners_lookup,
 	.list = owners_list,
 	.mkdir = owners_mkdir,

@@ -5,21 +5,13 @@
 #include <errno.h>
 #include <string.h>
 
-#include "attr.h"
 #include "caller.h"
 #include "link.h"
 #include "listing.h"
 #include "path.h"
 #include "pull_row.h"
 #include "rows.h"
-
-int pull_dir_stat(struct call *call, struct node *node, struct stat *st, struct life *life)
-{
-	(void)node;
-	attr_virtual(call->fs, 0777, st);
-	*life = (struct life){ .entry = LIFE_STEADY, .attr = LIFE_STEADY };
-	return 0;
-}
+#include "steady.h"
 
 int pull_of(struct call *call, const struct node *node, struct atlock_pull_name *out)
 {
@@ -53,8 +45,7 @@ static int dir_lookup(struct call *call, struct node *dir, const char *name, str
 		err = atlock_pull_parse(path, &pull, &call->why);
 	if (err < 0)
 		return err;
-	out->kind = err == 1 ? &kind_pull_dir : &kind_pull;
-	return pull_dir_stat(call, dir, &out->st, &out->life);
+	return steady_found(call, err == 1 ? &kind_pull_dir : &kind_pull, out);
 }
 
 /* Numbers are directories too. */
@@ -118,7 +109,7 @@ static int pull_lookup(struct call *call, struct node *dir, const char *name, st
 		return -ENOENT;
 	if (out->kind == &kind_pull_file)
 		return pull_file_stat(call, dir, name, &out->st, &out->life);
-	return pull_dir_stat(call, dir, &out->st, &out->life);
+	return steady_found(call, out->kind, out);
 }
 
 static int pull_list(struct call *call, struct node *dir, struct listing *out)
@@ -177,9 +168,10 @@ static int locks_list(struct call *call, struct node *dir, struct listing *out)
 
 const struct kind kind_pull_dir = {
 	.type = S_IFDIR,
+	.mode = 0777,
 	.hint = "pull requests are there when they are named, pulls/<host>/<repository>/-/<number>/; rmdir closes one",
 	.plus = true,
-	.stat = pull_dir_stat,
+	.stat = steady_stat,
 	.lookup = dir_lookup,
 	.list = dir_list,
 	.rmdir = dir_rmdir,
@@ -187,8 +179,9 @@ const struct kind kind_pull_dir = {
 
 const struct kind kind_pull = {
 	.type = S_IFDIR,
+	.mode = 0777,
 	.hint = "a pull request has head, meta, projects.tsv and summary, and projects/ and locks/",
-	.stat = pull_dir_stat,
+	.stat = steady_stat,
 	.lookup = pull_lookup,
 	.list = pull_list,
 	.rmdir = pull_rmdir,
@@ -197,8 +190,9 @@ const struct kind kind_pull = {
 
 const struct kind kind_pull_locks = {
 	.type = S_IFDIR,
+	.mode = 0777,
 	.hint = "locks/ shows what the pull request holds: touch <lock>@pr:<number> adds to that, rm of a link gives a lock back",
-	.stat = pull_dir_stat,
+	.stat = steady_stat,
 	.find = locks_find,
 	.lookup = link_lookup,
 	.list = locks_list,

@@ -65,16 +65,10 @@ int pull_file_unlink(struct call *call, struct node *dir, const char *name)
 
 static int file_open(struct call *call, struct node *node, struct handle *handle)
 {
-	struct atlock_caller caller;
-	int err;
-
-	if (!handle_writes(handle))
-		return 0;
-	if (file_of(node->component) == ATLOCK_PULL_SUMMARY)
+	if (handle_writes(handle) && file_of(node->component) == ATLOCK_PULL_SUMMARY)
 		return call_refuse(call, -EPERM, ATLOCK_PERMISSION_DENIED, "%s is written by the file system alone",
 				   node->component);
-	err = caller_user(call, &caller);
-	return err < 0 ? err : handle_remember(handle, &caller);
+	return caller_keep(call, handle);
 }
 
 static int file_text(struct call *call, struct node *node, struct handle *handle, char **text, size_t *len)

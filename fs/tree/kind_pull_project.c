@@ -11,6 +11,7 @@
 #include "path.h"
 #include "pull_row.h"
 #include "rows.h"
+#include "steady.h"
 
 int pull_project_path(const struct node *dir, const char *name, char out[ATLOCK_PATH_MAX])
 {
@@ -81,10 +82,8 @@ static int projects_lookup(struct call *call, struct node *dir, const char *name
 
 	if (err < 0)
 		return err;
-	if (err == 1) {
-		out->kind = &kind_pull_projects;
-		return pull_dir_stat(call, dir, &out->st, &out->life);
-	}
+	if (err == 1)
+		return steady_found(call, &kind_pull_projects, out);
 	out->kind = &kind_pull_project;
 	err = project_fill(call, dir, name, &out->st, &out->life);
 	return err == 1 ? -ENOENT : err;
@@ -161,11 +160,8 @@ static int project_stat(struct call *call, struct node *node, struct stat *st, s
 
 static int project_open(struct call *call, struct node *node, struct handle *handle)
 {
-	struct atlock_caller caller;
-	int err = handle_writes(handle) ? caller_user(call, &caller) : 1;
-
 	(void)node;
-	return err != 0 ? (err < 0 ? err : 0) : handle_remember(handle, &caller);
+	return caller_keep(call, handle);
 }
 
 static int project_read(struct call *call, struct node *node, struct handle *handle, char **text, size_t *len)
@@ -208,8 +204,9 @@ static int project_set(struct call *call, struct node *node, struct handle *hand
 
 const struct kind kind_pull_projects = {
 	.type = S_IFDIR,
+	.mode = 0777,
 	.hint = "echo planned > projects/<directory>/-/<workspace> gives a project its status",
-	.stat = pull_dir_stat,
+	.stat = steady_stat,
 	.lookup = projects_lookup,
 	.list = projects_list,
 	.rmdir = projects_rmdir,

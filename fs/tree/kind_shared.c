@@ -13,6 +13,7 @@
 #include "lock_file.h"
 #include "rows.h"
 #include "shared_row.h"
+#include "steady.h"
 
 static const char apps[] = "apps";
 static const char stop[] = "stop";
@@ -27,14 +28,6 @@ static bool is_stop(const char *name)
 }
 
 /* --- shared/ --- */
-
-static int root_stat(struct call *call, struct node *node, struct stat *st, struct life *life)
-{
-	(void)node;
-	attr_virtual(call->fs, 0777, st);
-	*life = (struct life){ .entry = LIFE_STEADY, .attr = LIFE_STEADY };
-	return 0;
-}
 
 static int root_lookup(struct call *call, struct node *dir, const char *name, struct found *out)
 {
@@ -84,8 +77,9 @@ static int root_create(struct call *call, struct node *dir, const char *name, mo
 
 const struct kind kind_shared_root = {
 	.type = S_IFDIR,
+	.mode = 0777,
 	.hint = "mkdir shared/<resource> makes a resource, and rmdir removes one that has no apps",
-	.stat = root_stat,
+	.stat = steady_stat,
 	.lookup = root_lookup,
 	.list = root_list,
 	.mkdir = root_mkdir,

@@ -4,19 +4,11 @@
  */
 #include <errno.h>
 
-#include "attr.h"
 #include "listing.h"
 #include "lock_file.h"
 #include "path.h"
 #include "rows.h"
-
-static int virtual_stat(struct call *call, struct node *node, struct stat *st, struct life *life)
-{
-	(void)node;
-	attr_virtual(call->fs, 0777, st);
-	*life = (struct life){ .entry = LIFE_STEADY, .attr = LIFE_STEADY };
-	return 0;
-}
+#include "steady.h"
 
 static int virtual_lookup(struct call *call, struct node *dir, const char *name, struct found *out)
 {
@@ -27,8 +19,7 @@ static int virtual_lookup(struct call *call, struct node *dir, const char *name,
 		return lock_lookup(call, dir, name, out);
 	if (kind < 0)
 		return kind;
-	out->kind = &kind_virtual;
-	return virtual_stat(call, NULL, &out->st, &out->life);
+	return steady_found(call, &kind_virtual, out);
 }
 
 static int list_child(void *arg, const char *component, const struct atlock_view *view)
@@ -79,6 +70,7 @@ static int virtual_rmdir(struct call *call, struct node *dir, const char *name)
 
 const struct kind kind_virtual = {
 	.type = S_IFDIR,
+	.mode = 0777,
 	.hint = "locks are repos/<repository>/-/<directory>/-/<workspace>, global/<command> "
 		"and files below custom/",
 	.missing =
@@ -86,7 +78,7 @@ const struct kind kind_virtual = {
 	.plus = true,
 	.permits = true,
 	.unmade = true,
-	.stat = virtual_stat,
+	.stat = steady_stat,
 	.lookup = virtual_lookup,
 	.list = virtual_list,
 	.mkdir = virtual_mkdir,

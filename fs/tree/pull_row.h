@@ -10,9 +10,6 @@ int pull_of(struct call *call, const struct node *node, struct atlock_pull_name 
 /* The path of `name` below projects/, as atlock_project_parse() reads it; `dir` may be projects/ itself, `name` empty. */
 int pull_project_path(const struct node *dir, const char *name, char out[ATLOCK_PATH_MAX]);
 
-/* Attributes of a directory of pulls/: everybody may write there. */
-int pull_dir_stat(struct call *call, struct node *node, struct stat *st, struct life *life);
-
 /* For directories that nobody made: -ENOTEMPTY if one listed something into this flag, else 0. */
 int pull_seen(void *arg, const char *component, bool directory);
 

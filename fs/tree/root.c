@@ -5,6 +5,7 @@
 #include "attr.h"
 #include "listing.h"
 #include "rows.h"
+#include "steady.h"
 
 /* The root of the tree, in the order in which it is listed. */
 static const struct {
@@ -31,14 +32,6 @@ static const struct {
 };
 
 #define ROOTS (sizeof(roots) / sizeof(roots[0]))
-
-static int root_stat(struct call *call, struct node *node, struct stat *st, struct life *life)
-{
-	(void)node;
-	attr_virtual(call->fs, 0755, st);
-	*life = (struct life){ .entry = LIFE_STEADY, .attr = LIFE_STEADY };
-	return 0;
-}
 
 /*
  * What a directory is called does not change. Files are looked up each time (pages.h), but for one that never changes, and say how
@@ -80,9 +73,10 @@ static int root_list(struct call *call, struct node *dir, struct listing *out)
 
 const struct kind kind_root = {
 	.type = S_IFDIR,
+	.mode = 0755,
 	.hint = "the root has what ls shows and nothing else; locks are made below repos/, custom/ and global/",
 	.plus = true,
-	.stat = root_stat,
+	.stat = steady_stat,
 	.lookup = root_lookup,
 	.list = root_list,
 };
