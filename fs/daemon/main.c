@@ -131,7 +131,7 @@ static int session_run(struct fs *fs, const struct options *options, const struc
 		daemon_detach(options->core.log == ATLOCK_LOG_STDERR);
 	watchdog = notify_watchdog_start(fs);
 	atlock_log(ATLOCK_LOG_INFO, "%s: mounted, version %s, store %s", mp->path, ATLOCK_VERSION, options->store);
-	err = loop_run(fs->session, options->max_threads, ops_seen);
+	err = loop_run(fs, options->max_threads, ops_seen);
 	atlock_log(ATLOCK_LOG_INFO, "%s: unmounting", mp->path);
 	notify_send("STOPPING=1");
 	notify_watchdog_stop(watchdog);

@@ -263,7 +263,10 @@ void cache_renew(struct call *call, struct node *node)
 	if (path_lock(call, node->parent, node->component, &name) == 0)
 		atomic_store(&cache->changed[cache_slot(&name)], milliseconds_now());
 	node_unfind(call->fs->inodes, node_hold(call->fs->inodes, node));
-	stale_send(cache, &(struct stale){ .parent = node_id(node->parent), .node = node_id(node) }, node->component);
+	stale_send(cache,
+		   &(struct stale){ .parent = node_id(call->fs->inodes, node->parent),
+				    .node = node_id(call->fs->inodes, node) },
+		   node->component);
 }
 
 static const enum node_kept kept_of[] = {

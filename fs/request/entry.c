@@ -25,7 +25,7 @@ int entry_make(struct call *call, struct node *dir, const char *name, const stru
 		return -ENOMEM;
 	keep = node->own || !found->life.stamped || cache_keep(call->fs->cache, node, found->life.stamp);
 	*out = (struct fuse_entry_param){
-		.ino = node_id(node),
+		.ino = node_id(inodes, node),
 		.attr = found->st,
 		.attr_timeout = keep ? found->life.attr : 0,
 		.entry_timeout = keep && !node->own ? found->life.entry : 0,
@@ -63,7 +63,7 @@ static bool file_flushes(const struct kind *kind, const struct handle *handle)
  */
 void entry_open(struct fuse_file_info *fi, const struct kind *kind, const struct handle *handle)
 {
-	fi->fh = (uint64_t)(uintptr_t)handle;
+	fi->fh = handle_id(handle);
 	fi->direct_io = 1;
 	fi->nonseekable = kind->stream;
 	fi->noflush = !file_flushes(kind, handle);

@@ -6,6 +6,7 @@
 
 #include "flocked.h"
 #include "listing.h"
+#include "numbers.h"
 #include "texts.h"
 
 #define BUCKETS 1024
@@ -14,6 +15,7 @@ LIST_HEAD(handle_list, handle);
 
 struct handles {
 	pthread_mutex_t mutex;
+	struct numbers *numbers;             /* changed under the mutex */
 	_Atomic size_t flocked;              /* changed under the mutex */
 	struct handle_list buckets[BUCKETS]; /* mutex; by inode */
 };
@@ -27,9 +29,14 @@ struct handles *handles_new(void)
 {
 	struct handles *handles = calloc(1, sizeof(*handles));
 
-	if (handles != NULL)
-		pthread_mutex_init(&handles->mutex, NULL);
-	return handles;
+	if (handles == NULL)
+		return NULL;
+	pthread_mutex_init(&handles->mutex, NULL);
+	handles->numbers = numbers_new();
+	if (handles->numbers != NULL)
+		return handles;
+	handles_free(handles);
+	return NULL;
 }
 
 static void content_free(struct content *content)
@@ -65,6 +72,7 @@ void handles_free(struct handles *handles)
 	for (size_t i = 0; i < BUCKETS; i++)
 		LIST_FOREACH_SAFE(handle, &handles->buckets[i], link, next)
 			handle_free(handle);
+	numbers_free(handles->numbers);
 	pthread_mutex_destroy(&handles->mutex);
 	free(handles);
 }
@@ -73,6 +81,7 @@ struct handle *handle_new(const struct call *call, int flags, uint64_t ino)
 {
 	struct handle *handle = calloc(1, sizeof(*handle));
 	struct fs *fs = call->fs;
+	int err;
 
 	if (handle == NULL)
 		return NULL;
@@ -84,15 +93,31 @@ struct handle *handle_new(const struct call *call, int flags, uint64_t ino)
 	handle->pid = call->ctx->pid;
 	handle->ino = (uint32_t)ino;
 	pthread_mutex_lock(&fs->handles->mutex);
-	LIST_INSERT_HEAD(bucket_of(fs->handles, ino), handle, link);
+	err = numbers_add(fs->handles->numbers, handle, &handle->slot);
+	if (err == 0)
+		LIST_INSERT_HEAD(bucket_of(fs->handles, ino), handle, link);
 	pthread_mutex_unlock(&fs->handles->mutex);
-	return handle;
+	if (err == 0)
+		return handle;
+	free(handle);
+	return NULL;
 }
 
 struct handle *handle_hold(struct handle *handle)
 {
-	atomic_fetch_add(&handle->holds, 1);
+	if (handle != NULL)
+		atomic_fetch_add(&handle->holds, 1);
 	return handle;
+}
+
+uint64_t handle_id(const struct handle *handle)
+{
+	return numbers_id(handle->fs->handles->numbers, handle->slot);
+}
+
+struct handle *handle_of(const struct fs *fs, const struct fuse_file_info *fi)
+{
+	return fi == NULL ? NULL : numbers_get(fs->handles->numbers, fi->fh);
 }
 
 void handle_drop(struct handle *handle)
@@ -101,6 +126,7 @@ void handle_drop(struct handle *handle)
 		return;
 	pthread_mutex_lock(&handle->fs->handles->mutex);
 	LIST_REMOVE(handle, link);
+	numbers_remove(handle->fs->handles->numbers, handle->slot);
 	handle->fs->handles->flocked -= atomic_load(&handle->flocked) != NULL;
 	pthread_mutex_unlock(&handle->fs->handles->mutex);
 	handle_free(handle);

@@ -33,6 +33,7 @@ struct handle {
 	uid_t uid; /* of who opened it, as the next two; see caller_opened() */
 	gid_t gid;
 	pid_t pid;
+	uint32_t slot;          /* of its number */
 	uint32_t ino;           /* the lower half of the inode's number: there may be many thousands of handles */
 	_Atomic uint64_t token; /* the lock's when it was opened; 0: it was free */
 	_Atomic(struct content *) content; /* NULL: nobody needed it yet */
@@ -71,9 +72,10 @@ void handles_free(struct handles *handles);
 
 /* A new one of the inode `ino`, opened by the caller, is held once. NULL without memory. */
 struct handle *handle_new(const struct call *call, int flags, uint64_t ino);
+/* NULL is allowed, as in the next. */
 struct handle *handle_hold(struct handle *handle);
 
-/* Ends with the last hold. NULL is allowed. */
+/* Ends with the last hold. */
 void handle_drop(struct handle *handle);
 
 /* Calls `fn` for each that is open of an inode, and perhaps of others, with the handles' mutex held, until it returns false. */
@@ -83,10 +85,9 @@ void handles_each(struct handles *handles, uint64_t ino, bool (*fn)(void *arg, s
 void handle_flocks(struct handle *handle);
 size_t handles_flocked(struct handles *handles);
 
-static inline struct handle *handle_of(const struct fuse_file_info *fi)
-{
-	return fi == NULL ? NULL : (struct handle *)(uintptr_t)fi->fh;
-}
+/* A handle's number, for the kernel, and the handle of a number; NULL if it is none, or none any more. `fi` may be NULL. */
+uint64_t handle_id(const struct handle *handle);
+struct handle *handle_of(const struct fs *fs, const struct fuse_file_info *fi);
 
 bool handle_writes(const struct handle *handle);
 bool handle_reads(const struct handle *handle);

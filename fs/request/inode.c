@@ -1,9 +1,13 @@
 #include "inode.h"
 
+#include <errno.h>
 #include <malloc.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "kind.h"
+#include "numbers.h"
 
 #define BUCKETS_MIN 1024
 #define PEAK_MIN 16384 /* nodes, about 2 MB */
@@ -15,12 +19,26 @@ struct inodes {
 	struct bucket *buckets; /* mutex, as all below */
 	size_t mask;
 	size_t count;
-	struct bucket fresh; /* nodes that are not to be found */
-	size_t peak;         /* of the count, since memory was given back last */
+	struct bucket fresh;     /* nodes that are not to be found */
+	size_t peak;             /* of the count, since memory was given back last */
+	struct numbers *numbers; /* read without the mutex */
 	struct node *root;
+	struct node *stale; /* below the root, and in no bucket */
 };
 
-static struct node *node_new(struct node *parent, const char *component, const struct kind *kind, uint64_t dir)
+static int stale_stat(struct call *call, struct node *node, struct stat *st, struct life *life)
+{
+	(void)call, (void)node, (void)st, (void)life;
+	return -ESTALE;
+}
+
+static const struct kind kind_stale = {
+	.type = S_IFREG,
+	.hint = "it is not known any more: look it up again",
+	.stat = stale_stat,
+};
+
+static struct node *node_make(struct node *parent, const char *component, const struct kind *kind, uint64_t dir)
 {
 	size_t len = strlen(component) + 1;
 	size_t size = offsetof(struct node, component) + len;
@@ -36,6 +54,18 @@ static struct node *node_new(struct node *parent, const char *component, const s
 	return node;
 }
 
+/* With the mutex held. */
+static struct node *node_new(struct inodes *inodes, struct node *parent, const char *component, const struct kind *kind,
+			     uint64_t dir)
+{
+	struct node *node = node_make(parent, component, kind, dir);
+
+	if (node == NULL || numbers_add(inodes->numbers, node, &node->slot) == 0)
+		return node;
+	free(node);
+	return NULL;
+}
+
 struct inodes *inodes_new(const struct kind *root)
 {
 	struct inodes *inodes = calloc(1, sizeof(*inodes));
@@ -45,11 +75,15 @@ struct inodes *inodes_new(const struct kind *root)
 	pthread_mutex_init(&inodes->mutex, NULL);
 	inodes->buckets = calloc(BUCKETS_MIN, sizeof(*inodes->buckets));
 	inodes->mask = BUCKETS_MIN - 1;
-	inodes->root = node_new(NULL, "", root, NODE_NO_DIR);
-	if (inodes->buckets == NULL || inodes->root == NULL) {
+	inodes->numbers = numbers_new();
+	inodes->root = node_make(NULL, "", root, NODE_NO_DIR);
+	if (inodes->root != NULL)
+		inodes->stale = node_make(inodes->root, "", &kind_stale, NODE_NO_DIR);
+	if (inodes->buckets == NULL || inodes->numbers == NULL || inodes->stale == NULL) {
 		inodes_free(inodes);
 		return NULL;
 	}
+	inodes->stale->lookups = UINT32_MAX; /* is never forgotten */
 	return inodes;
 }
 
@@ -71,19 +105,24 @@ void inodes_free(struct inodes *inodes)
 		bucket_free(&inodes->buckets[i]);
 	bucket_free(&inodes->fresh);
 	free(inodes->buckets);
+	free(inodes->stale);
 	free(inodes->root);
+	numbers_free(inodes->numbers);
 	pthread_mutex_destroy(&inodes->mutex);
 	free(inodes);
 }
 
 struct node *node_of(struct fs *fs, fuse_ino_t id)
 {
-	return id == FUSE_ROOT_ID ? fs->inodes->root : (struct node *)(uintptr_t)id;
+	const struct inodes *inodes = fs->inodes;
+	struct node *node = id == FUSE_ROOT_ID ? inodes->root : numbers_get(inodes->numbers, id);
+
+	return node != NULL ? node : inodes->stale;
 }
 
-fuse_ino_t node_id(const struct node *node)
+fuse_ino_t node_id(const struct inodes *inodes, const struct node *node)
 {
-	return node->parent == NULL ? FUSE_ROOT_ID : (fuse_ino_t)(uintptr_t)node;
+	return node->parent == NULL ? FUSE_ROOT_ID : numbers_id(inodes->numbers, node->slot);
 }
 
 /* FNV-1a over the parent's number and the name, then mixed so that neighbours differ in all bits. */
@@ -179,7 +218,7 @@ struct node *node_intern(struct inodes *inodes, struct node *parent, const char 
 	if (node == NULL || node->own) {
 		if (node != NULL)
 			node_unhash(inodes, node);
-		node = node_new(parent, component, kind, dir);
+		node = node_new(inodes, parent, component, kind, dir);
 		if (node == NULL)
 			goto done;
 		node_hash(inodes, node);
@@ -210,7 +249,7 @@ struct node *node_own(struct inodes *inodes, struct node *parent, const char *co
 	if (node == NULL || !node_is_for(node, thread, changes)) {
 		if (node != NULL)
 			node_unhash(inodes, node);
-		node = node_new(parent, component, kind, dir);
+		node = node_new(inodes, parent, component, kind, dir);
 		if (node == NULL)
 			goto done;
 		node->own = true;
@@ -273,6 +312,7 @@ static void node_prune(struct inodes *inodes, struct node *node)
 		parent = node->parent;
 		LIST_REMOVE(node, link);
 		inodes->count -= !node->own || node->hashed;
+		numbers_remove(inodes->numbers, node->slot);
 		free(node);
 		parent->children--;
 		node = parent;
@@ -353,8 +393,8 @@ int node_find_kept(struct inodes *inodes, const char *path, const struct kind *k
 	}
 	kept = at != NULL && up != NULL && node_unmark(at, what);
 	if (kept) {
-		*parent = node_id(up);
-		*node = node_id(at);
+		*parent = node_id(inodes, up);
+		*node = node_id(inodes, at);
 		node_count(at);
 	}
 	pthread_mutex_unlock(&inodes->mutex);

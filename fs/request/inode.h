@@ -1,7 +1,7 @@
 /*
  * Nodes: what the kernel knows of the tree, each a component below a parent.
  *
- * A node id is the node's address; the root is FUSE_ROOT_ID. A node lives while the kernel counts lookups of it or a child
+ * A node id is a number of a table (numbers.h); the root is FUSE_ROOT_ID. A node lives while the kernel counts lookups of it or a child
  * of it lives, and a lookup of the same component gives the same node, unless what it names is another kind of thing now
  * (a lock gone, a directory made in its place), or a file of which each process that reads it has a node of its own (pages.h).
  * Parent, component and kind never change, so a request reads them without a lock; but once it is answered the kernel may forget the
@@ -43,14 +43,16 @@ struct node {
 	atomic_bool landed;    /* the maker is past what it looked it up for */
 	atomic_uchar kept;     /* NODE_HAS bits: the kernel was told something of it that lasts; see cache.h */
 	_Atomic uint32_t told; /* of a file's size; pages.c knows what it means */
+	uint32_t slot;         /* of its number; the root has none. Never changes */
 	char component[];
 };
 
 struct inodes *inodes_new(const struct kind *root);
 void inodes_free(struct inodes *inodes);
 
+/* Never NULL: an id that is out of use is that of a node of which all operations fail, with ESTALE where they ask for it. */
 struct node *node_of(struct fs *fs, fuse_ino_t id);
-fuse_ino_t node_id(const struct node *node);
+fuse_ino_t node_id(const struct inodes *inodes, const struct node *node);
 
 /* The node of a component, counted once more for a reply to the kernel. NULL without memory. */
 struct node *node_intern(struct inodes *inodes, struct node *parent, const char *component, const struct kind *kind,

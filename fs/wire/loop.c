@@ -34,6 +34,7 @@ struct worker {
 };
 
 struct loop {
+	struct fs *fs;
 	struct fuse_session *session;
 	loop_seen_fn *seen;
 	unsigned int max;
@@ -118,7 +119,7 @@ static struct share *reader_leaves(struct worker *worker, const struct fuse_buf 
 	bool ends;
 
 	pthread_mutex_lock(&loop->mutex);
-	ends = loop->seen(buf);
+	ends = loop->seen(loop->fs, buf);
 	worker_caught_up(worker);
 	share = ends ? fair_enter_end(loop->fair, buf) : fair_enter(loop->fair, buf);
 	if (share == NULL) {
@@ -373,9 +374,9 @@ static void loop_join(struct loop *loop)
 	pthread_mutex_unlock(&loop->mutex);
 }
 
-int loop_run(struct fuse_session *session, unsigned int max_threads, loop_seen_fn *seen)
+int loop_run(struct fs *fs, unsigned int max_threads, loop_seen_fn *seen)
 {
-	struct loop loop = { .session = session, .max = max_threads, .seen = seen, .fair = fair_new() };
+	struct loop loop = { .fs = fs, .session = fs->session, .max = max_threads, .seen = seen, .fair = fair_new() };
 	struct sigaction action = { .sa_handler = interrupt };
 	pthread_condattr_t attr;
 	bool started;
@@ -397,7 +398,7 @@ int loop_run(struct fuse_session *session, unsigned int max_threads, loop_seen_f
 	pthread_mutex_lock(&loop.mutex);
 	started = worker_start(&loop);
 	pthread_mutex_unlock(&loop.mutex);
-	while (started && !fuse_session_exited(session))
+	while (started && !fuse_session_exited(fs->session))
 		sem_wait(&loop.done);
 	loop_join(&loop);
 	fair_free(loop.fair);

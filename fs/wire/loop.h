@@ -19,7 +19,7 @@ extern const struct turns loop_turns;
  * Called with each request as soon as it is read, in any order and with a mutex held: it may not wait. Returns whether the request
  * ends a lock, see fair_enter_end().
  */
-typedef bool loop_seen_fn(const struct fuse_buf *buf);
+typedef bool loop_seen_fn(struct fs *fs, const struct fuse_buf *buf);
 
 /*
  * Returns when loop_seen_fn was called with every request that the kernel gave out before the calling thread's own. Another thread may
@@ -28,6 +28,6 @@ typedef bool loop_seen_fn(const struct fuse_buf *buf);
 void loop_catch_up(void);
 
 /* Serves the session until it is unmounted or fuse_session_exit() is called and a signal comes. 0 or a negative errno. */
-int loop_run(struct fuse_session *session, unsigned int max_threads, loop_seen_fn *seen);
+int loop_run(struct fs *fs, unsigned int max_threads, loop_seen_fn *seen);
 
 #endif

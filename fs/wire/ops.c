@@ -149,21 +149,22 @@ static int set_take_now(const struct node *node, const struct stat *want, int wh
 
 static void op_setattr(fuse_req_t req, fuse_ino_t id, struct stat *want, int which, struct fuse_file_info *fi)
 {
-	struct node *node;
+	struct fs *fs = fuse_req_userdata(req);
+	struct handle *handle = handle_of(fs, fi);
+	struct node *node = node_of(fs, id);
 	struct call call;
 	int err;
 
-	node = node_of(fuse_req_userdata(req), id);
 	call_begin(&call, req, node, NULL, ACT_CHANGE);
 	which = set_take_now(node, want, which);
 	node_land(node, call.ctx->pid);
-	if ((which & FUSE_SET_ATTR_SIZE) != 0 && handle_of(fi) != NULL && !handle_reads(handle_of(fi)))
+	if ((which & FUSE_SET_ATTR_SIZE) != 0 && handle != NULL && !handle_reads(handle))
 		pages_written(node);
-	err = permit_set(&call, node, handle_of(fi), want, which);
+	err = permit_set(&call, node, handle, want, which);
 	if (node->kind->set == NULL)
 		err = refuse_lacking(&call, err == -EPERM ? 0 : err);
 	else if (err == 0)
-		err = node->kind->set(&call, node, handle_of(fi), want, which);
+		err = node->kind->set(&call, node, handle, want, which);
 	if (err < 0)
 		call_fail(&call, err);
 	else

@@ -15,7 +15,7 @@ extern const struct fuse_lowlevel_ops ops;
 int ops_begin(struct call *call, fuse_req_t req, fuse_ino_t parent, const char *name, enum act act);
 
 /* For loop_run(): a close that is among what was read is known of before anything that is read later is answered. */
-bool ops_seen(const struct fuse_buf *buf);
+bool ops_seen(struct fs *fs, const struct fuse_buf *buf);
 
 /*
  * The size of a file that is open for reading, through a node of its own: that of the text which it is going to show, made now

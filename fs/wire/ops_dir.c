@@ -60,7 +60,7 @@ void op_opendir(fuse_req_t req, fuse_ino_t id, struct fuse_file_info *fi)
 		call_fail(&call, err);
 		return;
 	}
-	fi->fh = (uint64_t)(uintptr_t)handle;
+	fi->fh = handle_id(handle);
 	if (fuse_reply_open(req, fi) == -ENOENT)
 		handle_drop(handle);
 }
@@ -68,7 +68,7 @@ void op_opendir(fuse_req_t req, fuse_ino_t id, struct fuse_file_info *fi)
 void op_releasedir(fuse_req_t req, fuse_ino_t id, struct fuse_file_info *fi)
 {
 	(void)id;
-	handle_drop(handle_of(fi));
+	handle_drop(handle_of(fuse_req_userdata(req), fi));
 	fuse_reply_err(req, 0);
 }
 
@@ -125,7 +125,9 @@ static int may_list(struct call *call, struct node *node)
 /* The kernel reads one open directory in one thread at a time, so a listing needs no lock. */
 static void readdir_common(fuse_req_t req, fuse_ino_t id, size_t size, off_t off, struct fuse_file_info *fi, bool plus)
 {
-	struct listing *listing = handle_content(handle_of(fi))->listing;
+	struct handle *handle = handle_of(fuse_req_userdata(req), fi);
+	struct content *content = handle == NULL ? NULL : atomic_load(&handle->content);
+	struct listing *listing = content == NULL ? NULL : content->listing;
 	const char *name;
 	struct node *node;
 	struct call call;
@@ -136,7 +138,7 @@ static void readdir_common(fuse_req_t req, fuse_ino_t id, size_t size, off_t off
 
 	node = node_of(fuse_req_userdata(req), id);
 	call_begin(&call, req, node, NULL, ACT_LOOK);
-	err = may_list(&call, node);
+	err = listing == NULL ? -EBADF : may_list(&call, node);
 	if (err == 0)
 		err = listing_seek(listing, (size_t)off, list_node, &call);
 	buf = err < 0 ? NULL : malloc(size);

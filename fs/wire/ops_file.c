@@ -224,7 +224,7 @@ void ops_size(struct call *call, struct node *node, struct stat *st)
 
 void op_read(fuse_req_t req, fuse_ino_t id, size_t size, off_t off, struct fuse_file_info *fi)
 {
-	struct handle *handle = handle_hold(handle_of(fi));
+	struct handle *handle = handle_hold(handle_of(fuse_req_userdata(req), fi));
 	struct fuse_ctx opener;
 	struct node *node;
 	struct call call;
@@ -232,6 +232,10 @@ void op_read(fuse_req_t req, fuse_ino_t id, size_t size, off_t off, struct fuse_
 
 	node = node_of(fuse_req_userdata(req), id);
 	call_begin(&call, req, node, NULL, ACT_LOOK);
+	if (handle == NULL) {
+		call_fail(&call, -EBADF);
+		return;
+	}
 	caller_act_as_opener(&call, handle, &opener);
 	/* A read(2) has an owner, of locks that it might have to pass; the kernel reads pages for itself. */
 	call.paged = fi->lock_owner == 0;
@@ -260,7 +264,7 @@ static void text_drop(struct handle *handle)
 
 void op_write(fuse_req_t req, fuse_ino_t id, const char *data, size_t size, off_t off, struct fuse_file_info *fi)
 {
-	struct handle *handle = handle_hold(handle_of(fi));
+	struct handle *handle = handle_hold(handle_of(fuse_req_userdata(req), fi));
 	struct node *node;
 	struct call call;
 	int err;
@@ -268,6 +272,10 @@ void op_write(fuse_req_t req, fuse_ino_t id, const char *data, size_t size, off_
 	(void)off;
 	node = node_of(fuse_req_userdata(req), id);
 	call_begin(&call, req, node, NULL, ACT_WRITE);
+	if (handle == NULL) {
+		call_fail(&call, -EBADF);
+		return;
+	}
 	if (!handle_reads(handle))
 		pages_written(node);
 	err = node->kind->write == NULL ? refuse_lacking(&call, 0) : node->kind->write(&call, node, handle, data, size);
@@ -282,12 +290,13 @@ void op_write(fuse_req_t req, fuse_ino_t id, const char *data, size_t size, off_
 
 void op_flush(fuse_req_t req, fuse_ino_t id, struct fuse_file_info *fi)
 {
+	struct handle *handle = handle_of(fuse_req_userdata(req), fi);
 	struct node *node;
 	struct call call;
 
 	node = node_of(fuse_req_userdata(req), id);
 	call_begin(&call, req, node, NULL, ACT_WRITE);
-	call_done(&call, node->kind->flush == NULL ? 0 : node->kind->flush(&call, node, handle_of(fi)));
+	call_done(&call, handle == NULL || node->kind->flush == NULL ? 0 : node->kind->flush(&call, node, handle));
 }
 
 /* Nobody waits for a release and it says not whose it was: what failed in it is for whoever opened the file. */
@@ -304,23 +313,29 @@ static void tell_opener(struct call *call, const struct handle *handle, int err)
 	why_record(call->fs, &opener, &call->why);
 }
 
-bool ops_seen(const struct fuse_buf *buf)
+bool ops_seen(struct fs *fs, const struct fuse_buf *buf)
 {
 	const struct fuse_in_header *header = buf->mem;
 	const struct fuse_release_in *in = (const void *)(header + 1);
+	struct handle *handle = NULL;
 
-	return header->opcode == FUSE_RELEASE && buf->size >= sizeof(*header) + sizeof(*in) &&
-	       flocked_closed(handle_of(&(struct fuse_file_info){ .fh = in->fh }));
+	if (header->opcode == FUSE_RELEASE && buf->size >= sizeof(*header) + sizeof(*in))
+		handle = handle_of(fs, &(struct fuse_file_info){ .fh = in->fh });
+	return handle != NULL && flocked_closed(handle);
 }
 
 void op_release(fuse_req_t req, fuse_ino_t id, struct fuse_file_info *fi)
 {
-	struct handle *handle = handle_of(fi);
+	struct handle *handle = handle_of(fuse_req_userdata(req), fi);
 	struct node *node;
 	struct call call;
 	int err;
 
 	node = node_of(fuse_req_userdata(req), id);
+	if (handle == NULL) {
+		fuse_reply_err(req, EBADF);
+		return;
+	}
 	call_begin(&call, req, node, NULL, ACT_WRITE);
 	err = node->kind->flush == NULL ? 0 : node->kind->flush(&call, node, handle);
 	if (err < 0)
@@ -342,13 +357,16 @@ void op_fsync(fuse_req_t req, fuse_ino_t id, int datasync, struct fuse_file_info
 
 void op_flock(fuse_req_t req, fuse_ino_t id, struct fuse_file_info *fi, int op)
 {
-	struct handle *handle = handle_hold(handle_of(fi));
+	struct handle *handle = handle_hold(handle_of(fuse_req_userdata(req), fi));
 	struct node *node;
 	struct call call;
 
 	node = node_of(fuse_req_userdata(req), id);
 	call_begin(&call, req, node, NULL, ACT_FLOCK);
-	call_done(&call, node->kind->flock == NULL ? -EOPNOTSUPP : node->kind->flock(&call, node, handle, op));
+	if (handle == NULL || node->kind->flock == NULL)
+		call_fail(&call, handle == NULL ? -EBADF : -EOPNOTSUPP);
+	else
+		call_done(&call, node->kind->flock(&call, node, handle, op));
 	handle_drop(handle);
 }
 
