@@ -507,6 +507,7 @@ stamps = $(patsubst %,$(OUT)/lint/%,$(1))
 lint: $(call stamps,$(SOURCES) $(HEADERS)) | $(NEED)lint ## clang-tidy, cppcheck, formatting, layers, lone headers, manuals, alert rules
 	$(Q)tests/check-includes
 	$(Q)tests/check-folders
+	$(Q)tests/check-design
 	$(Q)! grep -nE '[^|]\| *grep -[a-zA-Z]*q' tests/*/*.sh tests/mount/*/*.sh tests/*/*.inc tests/install/* || \
 		{ echo 'under pipefail: | grep ... >/dev/null, for -q may end the writer with SIGPIPE'; false; }
 	$(Q)$(if $(MANUALS),mandoc -Tlint -Wwarning $(MANUALS))
@@ -529,6 +530,10 @@ $(OUT)/lint/%.h: %.h $(HEADERS) | $(NEED)test $(OUT)/include
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(call flags,$<) -fsyntax-only -x c $<
 	$(Q)touch $@
+
+.PHONY: hooks
+hooks: ## let git check what is staged before each commit: .ci/hooks
+	git config core.hooksPath .ci/hooks
 
 .PHONY: format
 format: | $(NEED)lint ## rewrite the sources in the project's format
