@@ -205,8 +205,6 @@ $(OUT)/obj/%.o: %.c Makefile | $(NEED)build $(OUT)/include
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(call flags,$<) -MMD -MP -c -o $@ $<
 
-# pthread_cancel(3) opens libgcc_s.so.1 unless it is there, and aborts if it cannot: at the end of a daemon that has no descriptor left.
-$(OUT)/atlockfs: LDLIBS += -Wl,--push-state,--no-as-needed -lgcc_s -Wl,--pop-state
 $(OUT)/atlockfs: $(call objects,$(FS)) $(LIBS)
 	$(call say,LD,$@)
 	$(Q)$(call link,$@,$^,fuse3)

@@ -23,7 +23,7 @@ struct worker {
 	struct loop *loop;
 	pthread_t thread;
 	struct fuse_buf buf;
-	struct fuse_buf waited;   /* for its turn; not on the stack, which a cancelled thread leaves as it is */
+	struct fuse_buf waited;   /* for its turn */
 	LIST_ENTRY(worker) link;  /* loop's mutex, as all below */
 	SLIST_ENTRY(worker) idle; /* while it sleeps */
 	pthread_cond_t wake;
@@ -196,11 +196,17 @@ static bool reader_returns(struct worker *worker, struct share *share)
 	return !over;
 }
 
-static void reader_interrupted(struct worker *worker)
+/* Whether the worker is to read again. */
+static bool reader_interrupted(struct worker *worker)
 {
+	bool more;
+
 	pthread_mutex_lock(&worker->loop->mutex);
+	more = !worker->loop->over;
+	worker->reads = more;
 	worker_caught_up(worker);
 	pthread_mutex_unlock(&worker->loop->mutex);
+	return more;
 }
 
 static void loop_end(struct worker *worker, int error)
@@ -218,29 +224,24 @@ static void loop_end(struct worker *worker, int error)
 	sem_post(&loop->done);
 }
 
-/* Can only be cancelled while it waits for a request. */
 static void *worker_run(void *arg)
 {
 	struct worker *worker = arg;
 	struct loop *loop = worker->loop;
 	struct share *share;
-	bool more = true;
+	bool more;
 
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
 	self = worker;
 	pthread_mutex_lock(&loop->mutex);
 	worker_catch_up(worker);
-	worker->reads = true;
+	more = worker->reads = !loop->over;
 	worker_caught_up(worker);
 	pthread_mutex_unlock(&loop->mutex);
 	while (more) {
-		int n;
+		int n = fuse_session_receive_buf(loop->session, &worker->buf);
 
-		pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, NULL);
-		n = fuse_session_receive_buf(loop->session, &worker->buf);
-		pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
 		if (n == -EINTR) {
-			reader_interrupted(worker);
+			more = reader_interrupted(worker);
 			continue;
 		}
 		if (n <= 0) {
@@ -260,10 +261,14 @@ static void interrupt(int signal_number)
 	(void)signal_number;
 }
 
-/* With the mutex held. Whether there is any. */
+/*
+ * Interrupts the threads that read and have not caught up, and gives them a moment; false if there are none. A signal that comes
+ * just before the thread sleeps is lost, so this is called again. Call with the mutex held.
+ */
 static bool interrupt_readers(struct loop *loop, uint64_t catch_up)
 {
 	struct worker *worker;
+	struct timespec until;
 	bool any = false;
 
 	LIST_FOREACH(worker, &loop->workers, link) {
@@ -272,14 +277,19 @@ static bool interrupt_readers(struct loop *loop, uint64_t catch_up)
 		any = true;
 		pthread_kill(worker->thread, LOOP_SIGNAL);
 	}
-	return any;
+	if (!any)
+		return false;
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_nsec += LOOP_SIGNAL_AGAIN;
+	until.tv_sec += until.tv_nsec / 1000000000L;
+	until.tv_nsec %= 1000000000L;
+	pthread_cond_timedwait(&loop->caught_up, &loop->mutex, &until);
+	return true;
 }
 
-/* A signal that comes just before the thread sleeps is lost, so it is sent again. */
 void loop_catch_up(void)
 {
 	struct loop *loop = self == NULL ? NULL : self->loop;
-	struct timespec until;
 	uint64_t catch_up;
 
 	if (loop == NULL)
@@ -287,13 +297,8 @@ void loop_catch_up(void)
 	pthread_mutex_lock(&loop->mutex);
 	catch_up = ++loop->catch_ups;
 	loop->catching_up++;
-	while (!loop->over && interrupt_readers(loop, catch_up)) {
-		clock_gettime(CLOCK_MONOTONIC, &until);
-		until.tv_nsec += LOOP_SIGNAL_AGAIN;
-		until.tv_sec += until.tv_nsec / 1000000000L;
-		until.tv_nsec %= 1000000000L;
-		pthread_cond_timedwait(&loop->caught_up, &loop->mutex, &until);
-	}
+	while (!loop->over && interrupt_readers(loop, catch_up))
+		;
 	loop->catching_up--;
 	pthread_mutex_unlock(&loop->mutex);
 }
@@ -348,17 +353,21 @@ static void loop_send(const struct turn *turn, struct errand *errand)
 
 const struct turns loop_turns = { loop_keep, loop_answered, loop_send };
 
-/* Those that read are cancelled, those that sleep are woken, those that answer finish. */
+/*
+ * Those that read are interrupted, those that sleep are woken, those that answer finish. No thread is cancelled: glibc loads a
+ * library for that, and aborts the process if it has no descriptor left.
+ */
 static void loop_join(struct loop *loop)
 {
 	struct worker *worker;
 
 	pthread_mutex_lock(&loop->mutex);
 	loop->over = true;
-	LIST_FOREACH(worker, &loop->workers, link) {
+	loop->catching_up++;
+	LIST_FOREACH(worker, &loop->workers, link)
 		worker_wake(worker);
-		pthread_cancel(worker->thread);
-	}
+	while (interrupt_readers(loop, UINT64_MAX))
+		;
 	pthread_mutex_unlock(&loop->mutex);
 	/* Nobody starts one any more. */
 	while ((worker = LIST_FIRST(&loop->workers)) != NULL) {
