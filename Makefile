@@ -380,7 +380,7 @@ programs-address programs-thread: programs-%: | $(NEED)test
 lint_command = $(if $(SAN),,'env -u MAKELEVEL MAKEFLAGS= make BUILD=$(BUILD) JOBS=2 lint')
 
 .PHONY: check
-check: programs $(if $(SAN),,rooms-kept) $(SAN_TESTS:%=programs-%) | $(if $(SAN),,$(NEED)lint) ## lint, unit tests, simulation, mounts, benchmark; also under sanitizers
+check: programs $(if $(SAN),,rooms) $(SAN_TESTS:%=programs-%) | $(if $(SAN),,$(NEED)lint) ## lint, unit tests, simulation, mounts, benchmark; also under sanitizers
 	@tests/users
 	@JOBS=$(TEST_JOBS) AGAIN=$(AGAIN) tests/run $(lint_command) \
 		$(call sim_command,$(OUT),$(or $(SIM_STEPS_$(SAN)),$(STEPS))) $(bench_commands) $(call crash_command,$(OUT)) $(install_command) \
@@ -395,12 +395,7 @@ comma := ,
 commas = $(subst $(empty) $(empty),$(comma),$(strip $(1)))
 listed = $(1)=$(call commas,$(ROOMS_$(1))) $(if $(APART_$(1)),--apart $(call commas,$(APART_$(1):%=$(1)/%)))
 
-# Folders that have no upward call and no large knot, and keep it so.
-ROOMS_KEPT := store core tools
-
-.PHONY: rooms rooms-kept
-rooms-kept: all
-	@tests/rooms $(OUT)/obj $(foreach f,$(ROOMS_KEPT),$(call listed,$(f)))
+.PHONY: rooms
 rooms: all ## who calls whom: rooms that call upward, and knots of files
 	@tests/rooms $(OUT)/obj --apart fs,tools $(foreach f,store core fs tools,$(call listed,$(f)))
 
