@@ -8,7 +8,9 @@
 
 #include "alarm.h"
 #include "atlock/manual.h"
+#include "day.h"
 #include "event.h"
+#include "event_usage.h"
 #include "space.h"
 
 #define REFUSED_AFTER (ATLOCK_SECOND / 10) /* others may come meanwhile, and share a commit */
@@ -23,6 +25,8 @@ struct noted {
 	struct atlock_caller caller;
 	struct atlock_name name; /* len 0: no lock */
 	char subject[256];       /* then it is about this; as long as a field of an event may be */
+	bool left_out;           /* no room for this user's; as the next, set when it is written */
+	uint64_t bytes;          /* its event takes in the store */
 };
 
 /* One user's refusals: a flood of them must not keep another's out of the log. */
@@ -185,23 +189,44 @@ void atlock_refused(struct atlock *al, const struct atlock_caller *caller, const
 struct batch {
 	struct noted *noted;
 	size_t count;
+	uint32_t day; /* on which they are written */
 };
 
 static int write_in_txn(struct op *op)
 {
-	const struct batch *batch = op->arg;
+	struct batch *batch = op->arg;
 	/* What adds must wait for room, and this can do without. */
 	int rc = space_check(op);
 
+	batch->day = day_of(op->wall);
 	for (size_t i = 0; i < batch->count && rc == 0; i++) {
-		const struct noted *noted = &batch->noted[i];
+		struct noted *noted = &batch->noted[i];
 
 		op->caller = &noted->caller;
+		noted->left_out = space_user_is_over(op);
+		if (noted->left_out)
+			continue;
+		noted->bytes = space_events_all(&op->tail);
 		rc = event_refused(op, noted->code, noted->call, noted->skipped, name_slice(&noted->name),
 				   noted->subject);
+		noted->bytes = space_events_all(&op->tail) - noted->bytes;
 	}
 	op->caller = NULL;
 	return rc;
+}
+
+/* It was not written: the user's next one that is tells of it. */
+static void noted_skip(struct atlock *al, const struct noted *noted)
+{
+	struct refusals *refusals = al->refusals;
+	int64_t now = clock_now(&al->clock);
+	struct user *user;
+
+	pthread_mutex_lock(&refusals->mutex);
+	user = user_find(refusals, noted->caller.uid, now);
+	user->second = user->second == 0 ? now : user->second;
+	user->skipped += 1 + noted->skipped;
+	pthread_mutex_unlock(&refusals->mutex);
 }
 
 int atlock_run_refused(struct atlock *al)
@@ -214,24 +239,18 @@ int atlock_run_refused(struct atlock *al)
 		return -EINVAL;
 	refusals = al->refusals;
 	pthread_mutex_lock(&refusals->mutex);
-	batch = (struct batch){ refusals->noted, refusals->count };
+	batch = (struct batch){ refusals->noted, refusals->count, 0 };
 	refusals->noted = NULL;
 	refusals->count = 0;
 	pthread_mutex_unlock(&refusals->mutex);
 	if (batch.count > 0) {
 		rc = op_call(al, NULL, METRICS_NONE, write_in_txn, &batch, NULL);
 	}
-	if (rc < 0) {
-		int64_t now = clock_now(&al->clock);
-
-		pthread_mutex_lock(&refusals->mutex);
-		for (size_t i = 0; i < batch.count; i++) {
-			struct user *user = user_find(refusals, batch.noted[i].caller.uid, now);
-
-			user->second = user->second == 0 ? now : user->second;
-			user->skipped += 1 + batch.noted[i].skipped;
-		}
-		pthread_mutex_unlock(&refusals->mutex);
+	for (size_t i = 0; i < batch.count; i++) {
+		if (rc < 0 || batch.noted[i].left_out)
+			noted_skip(al, &batch.noted[i]);
+		else if (!batch.noted[i].caller.admin)
+			event_usage_add(al->event_usages, batch.noted[i].caller.uid, batch.day, batch.noted[i].bytes);
 	}
 	free(batch.noted);
 	return rc < 0 ? rc : (int)batch.count;

@@ -15,6 +15,7 @@
 #include "disable.h"
 #include "ends.h"
 #include "event.h"
+#include "event_usage.h"
 #include "format.h"
 #include "health.h"
 #include "hook.h"
@@ -192,6 +193,8 @@ static int manager_prepare(struct atlock *al, const struct atlock_setup *setup, 
 	if (rc == 0)
 		rc = tallies_new(&al->tallies);
 	if (rc == 0)
+		rc = event_usages_new(&al->event_usages);
+	if (rc == 0)
 		rc = sessions_new(&al->sessions);
 	if (rc == 0)
 		rc = comms_new(&al->comms);
@@ -246,6 +249,7 @@ static void manager_free(struct atlock *al)
 	comms_free(al->comms);
 	refusals_free(al->refusals);
 	sessions_free(al->sessions);
+	event_usages_free(al->event_usages);
 	tallies_free(al->tallies);
 	rates_free(al->rates);
 	users_free(al->users);

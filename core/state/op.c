@@ -6,6 +6,7 @@
 
 #include "holder.h"
 #include "log.h"
+#include "space.h"
 #include "table.h"
 #include "tally.h"
 #include "why.h"
@@ -196,6 +197,7 @@ int op_tail(struct op *op)
 	if (op->tail.hash.len == sizeof(op->tail_hash))
 		memcpy(op->tail_hash, op->tail.hash.data, sizeof(op->tail_hash));
 	op->tail.hash = (struct slice){ op->tail_hash, sizeof(op->tail_hash) };
+	op->events_before = space_events_all(&op->tail);
 	op->tail_loaded = true;
 	return 0;
 }
@@ -355,6 +357,7 @@ static int op_end(struct op *op, int rc)
 
 	if (committed) {
 		position_committed(op);
+		space_charge(op);
 		if (op->refusal < 0)
 			rc = op->refusal;
 	} else if (op->decided) {

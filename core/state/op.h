@@ -79,6 +79,7 @@ struct op {
 	struct record_counter counter;
 	struct record_tail tail;
 	unsigned char tail_hash[32];
+	uint64_t events_before; /* what events took and are to take when the tail was loaded: see space_charge() */
 	bool counter_loaded, counter_dirty;
 	bool tail_loaded, tail_dirty;
 	bool ended; /* a grant or a wait: see owed.h */

@@ -2,6 +2,8 @@
 
 #include <errno.h>
 
+#include "day.h"
+#include "event_usage.h"
 #include "why.h"
 
 #define SHARE_PART 2 /* of the store that events may use, so that they leave room for locks */
@@ -28,6 +30,48 @@ static int refuse_space(struct op *op, const struct store_space *room, bool shar
 		(uintmax_t)(room->size >> 20), (uintmax_t)(space_events_used(&op->tail) >> 20));
 }
 
+uint64_t space_events_all(const struct record_tail *tail)
+{
+	return space_events_used(tail) + tail->owed;
+}
+
+/* What ends a grant was counted with what began it, so that ending one is free. */
+void space_charge(struct op *op)
+{
+	uint64_t now = op->tail_dirty ? space_events_all(&op->tail) : 0;
+
+	if (op->caller != NULL && !op->caller->admin && now > op->events_before)
+		event_usage_add(op->al->event_usages, op->caller->uid, day_of(op->wall), now - op->events_before);
+}
+
+/* Of `share`, which is what events may use: a user who is over leaves others at least as much as he took today. */
+static bool user_is_over(struct op *op, uint64_t share)
+{
+	uint64_t used = space_events_used(&op->tail);
+
+	return op->caller != NULL && !op->caller->admin && used > share / 2 &&
+	       event_usage_get(op->al->event_usages, op->caller->uid, day_of(op->wall)) >
+		       (used < share ? share - used : 0);
+}
+
+static int refuse_user(struct op *op, const struct store_space *room)
+{
+	return why_set(op->why, -EDQUOT, ATLOCK_QUOTA,
+		       "%s has caused more events today than there is space left for (about %ju of %ju MiB used by "
+		       "all), and others need space, too: an administrator can archive events: atlock audit archive "
+		       "--before now FILE; or go on tomorrow",
+		       op->caller->owner, (uintmax_t)(space_events_used(&op->tail) >> 20),
+		       (uintmax_t)(room->size / SHARE_PART >> 20));
+}
+
+bool space_user_is_over(struct op *op)
+{
+	struct store_space room;
+
+	store_space(op->al->store, &room);
+	return room.size > 0 && user_is_over(op, room.size / SHARE_PART);
+}
+
 int space_check(struct op *op)
 {
 	struct store_space room;
@@ -38,7 +82,9 @@ int space_check(struct op *op)
 		return rc;
 	store_space(op->al->store, &room);
 	share = space_share_is_used(&room, &op->tail);
-	return room.low || share ? refuse_space(op, &room, share) : 0;
+	if (room.low || share)
+		return refuse_space(op, &room, share);
+	return room.size > 0 && user_is_over(op, room.size / SHARE_PART) ? refuse_user(op, &room) : 0;
 }
 
 static bool is_scarce(const struct op *op, const struct store_space *room)
@@ -48,12 +94,20 @@ static bool is_scarce(const struct op *op, const struct store_space *room)
 	return room->scarce || (share > 0 && space_events_used(&op->tail) > share + share / SHARE_MORE);
 }
 
+/* The same for one user. */
+static bool is_scarce_for_user(struct op *op, const struct store_space *room)
+{
+	uint64_t share = room->size / SHARE_PART;
+
+	return share > 0 && user_is_over(op, share + share / SHARE_MORE);
+}
+
 bool space_is_scarce(struct op *op)
 {
 	struct store_space room;
 
 	store_space(op->al->store, &room);
-	return op_tail(op) == 0 && is_scarce(op, &room);
+	return op_tail(op) == 0 && (is_scarce(op, &room) || is_scarce_for_user(op, &room));
 }
 
 int space_check_scarce(struct op *op)
@@ -61,5 +115,7 @@ int space_check_scarce(struct op *op)
 	struct store_space room;
 
 	store_space(op->al->store, &room);
-	return is_scarce(op, &room) ? refuse_space(op, &room, space_share_is_used(&room, &op->tail)) : 0;
+	if (is_scarce(op, &room))
+		return refuse_space(op, &room, space_share_is_used(&room, &op->tail));
+	return is_scarce_for_user(op, &room) ? refuse_user(op, &room) : 0;
 }

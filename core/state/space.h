@@ -11,6 +11,16 @@ int space_check(struct op *op);
 int space_check_scarce(struct op *op);
 bool space_is_scarce(struct op *op);
 
+/*
+ * Whether the caller's events of today take more than what is left of the events' share, once half of that is used. Such a user
+ * adds nothing more, so that others can. The tail must be loaded.
+ */
+bool space_user_is_over(struct op *op);
+
+/* What events take, and those that are still to come (owed.h); and counts for the caller by how much the operation made that grow. */
+uint64_t space_events_all(const struct record_tail *tail);
+void space_charge(struct op *op);
+
 /* What events take of the store, about; and whether that is more than their share of it. */
 uint64_t space_events_used(const struct record_tail *tail);
 bool space_share_is_used(const struct store_space *room, const struct record_tail *tail);

@@ -23,6 +23,7 @@ struct policy;
 struct positions;
 struct refusals;
 struct rates;
+struct event_usages;
 struct tallies;
 struct seal;
 struct comms;
@@ -73,6 +74,7 @@ struct atlock {
 	struct users *users;
 	struct rates *rates; /* see limit.h */
 	struct tallies *tallies;
+	struct event_usages *event_usages;
 	struct sessions *sessions;
 	struct comms *comms;
 	struct watch *watch;   /* processes that locks live and die with */
