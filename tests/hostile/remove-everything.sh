@@ -48,6 +48,17 @@ expect_ok as_user atlt2 bash -c 'echo applied >"$1"' - "$MNT/$pull/projects/vpc/
 expect_ok as_user atlt2 rm "$MNT/repos/acme/infra/-/dns/-/prod@pr:5"
 expect_fail 'Permission denied' owner bash -c 'echo planned >"$1"' - "$MNT/$pull/projects/vpc/-/prod"
 
+# A user who writes about a pull request first does not keep out users who hold its locks: what they write is theirs.
+squat=${pull%5}7
+expect_ok as_user atlt2 bash -c 'cd "$1"; echo fff >head; echo applied >projects/vpc/-/prod; echo a=1 >meta' - "$MNT/$squat"
+expect_fail 'Permission denied' owner bash -c 'echo planned >"$1"' - "$MNT/$squat/projects/vpc/-/prod"
+expect_ok owner touch "$MNT/repos/acme/infra/-/net/-/prod@pr:7"
+expect_ok owner bash -c 'cd "$1"; echo abc >head; rm meta projects/vpc/-/prod; echo planned >projects/net/-/prod' - "$MNT/$squat"
+expect_fail 'Permission denied' as_user atlt2 bash -c 'echo applied >"$1"' - "$MNT/$squat/projects/net/-/prod"
+expect_equal "$(cat "$MNT/$squat/projects/net/-/prod")" planned
+expect_ok owner rm "$MNT/repos/acme/infra/-/net/-/prod@pr:7"
+expect_ok owner rmdir "$MNT/$squat"
+
 # Administrators may, and what they set right stays the other's.
 expect_ok bash -c 'echo planned >"$1"' - "$MNT/$pull/projects/vpc/-/prod"
 expect_ok as_user atlt2 rmdir "$MNT/$pull"

@@ -1,6 +1,6 @@
 #!/bin/bash
 # Who watches a lock by inotify sees it go however it ends: by its lease, by the last close of a flock, with its process, by an
-# administrator. Watching its directory shows what is made and removed by name.
+# administrator, by hand-over. Watching its directory shows what is made and removed by name.
 # root
 . tests/mount/lib.sh
 # The kernel may forget the name of a file that is not open, and tells of no end then; it does when it has to drop its caches.
@@ -55,6 +55,17 @@ for end in by_lease by_close by_death by_force; do
 	wait_until '! [ -e "$lock" ]'
 	expect_equal "$seen" DELETE_SELF "$end"
 done
+
+# With a hand-over the lock is held all the time, but what was watched was the last holder's.
+touch "$lock@a"
+touch "$MNT/queue/custom/d/x/normal@b"
+watch delete_self "$lock"
+rm "$lock@a"
+event
+expect_equal "$seen" DELETE_SELF hand-over
+grep -q '^who=b$' "$lock" || fail "after the hand-over: $(cat "$lock")"
+rm "$lock@b"
+wait_until '! [ -e "$lock" ]'
 
 watch create "$MNT/custom/d"
 touch "$lock"
