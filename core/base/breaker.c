@@ -29,7 +29,7 @@ bool breaker_admit(struct breaker *breaker, int64_t now)
 {
 	switch (breaker->state) {
 	case BREAKER_CLOSED: return true;
-	case BREAKER_HALF_OPEN: return false; /* one is on its way */
+	case BREAKER_HALF_OPEN: return false; /* the trial call is running */
 	case BREAKER_OPEN: break;
 	}
 	if (now < breaker->until)
@@ -48,7 +48,7 @@ static void breaker_open(struct breaker *breaker, int64_t now, uint64_t random)
 void breaker_done(struct breaker *breaker, bool ok, int64_t now, uint64_t random)
 {
 	if (ok) {
-		/* A call that began before it opened says nothing about now. */
+		/* A call that began before the breaker opened says nothing about the present. */
 		if (breaker->state == BREAKER_OPEN)
 			return;
 		breaker->state = BREAKER_CLOSED;

@@ -1,19 +1,19 @@
-/* What of a text others chose may be shown to people as it is. */
+/* Which characters of a text written by others may be shown to people unchanged. */
 #include <string.h>
 
 #include "atlock/program.h"
 #include "utf8.h"
 
-/* Beyond ASCII: what terminals obey, what turns the direction of text, ends lines or cannot be seen. */
+/* Non-ASCII characters that control terminals, change the direction of text, end lines or are invisible. */
 static const uint32_t deceptive[][2] = {
 	{ 0x0080, 0x009f },   /* C1 controls */
-	{ 0x00ad, 0x00ad },   /* a hyphen that shows at the end of a line only */
-	{ 0x061c, 0x061c },   /* a mark of direction */
-	{ 0x180e, 0x180e },   /* a blank without width */
-	{ 0x200b, 0x200f },   /* blanks and joiners without width, marks of direction */
-	{ 0x2028, 0x202e },   /* ends of lines and paragraphs, embeddings and overrides of direction */
-	{ 0x2060, 0x206f },   /* operators that cannot be seen, isolates of direction */
-	{ 0xfeff, 0xfeff },   /* a byte order mark */
+	{ 0x00ad, 0x00ad },   /* soft hyphen: visible only at the end of a line */
+	{ 0x061c, 0x061c },   /* direction mark */
+	{ 0x180e, 0x180e },   /* zero-width space */
+	{ 0x200b, 0x200f },   /* zero-width spaces and joiners, direction marks */
+	{ 0x2028, 0x202e },   /* line and paragraph separators, direction embeddings and overrides */
+	{ 0x2060, 0x206f },   /* invisible operators, direction isolates */
+	{ 0xfeff, 0xfeff },   /* byte order mark */
 	{ 0xfff9, 0xfffb },   /* annotations */
 	{ 0xe0000, 0xe007f }, /* tags */
 };
@@ -59,7 +59,7 @@ static void bytes_spell(const char *text, size_t n, char *out)
 
 size_t atlock_clean(const char *text, size_t len, char *out, size_t size)
 {
-	size_t end = 0; /* of what was written */
+	size_t end = 0; /* of the output */
 	size_t used = 0;
 	bool clean;
 	size_t n;

@@ -20,8 +20,8 @@ static char *byte(char *out, char c)
 }
 
 /*
- * The calendar repeats every 400 years (146097 days). Years are taken to begin in March, so that the odd day comes last and a
- * month's first day is a straight line through (153 * month + 2) / 5. gmtime(3) does the same and takes a lock.
+ * The calendar repeats every 400 years (146097 days). Years start in March here, so that the leap day comes last and
+ * the first day of a month is the linear function (153 * month + 2) / 5. gmtime(3) computes the same but takes a lock.
  */
 char *day_print(uint32_t day, char *out)
 {
@@ -56,7 +56,7 @@ char *day_print_time(int64_t wall, char *out)
 	return byte(out, 'Z');
 }
 
-/* The number that `width` digits say, or -1. */
+/* Reads `width` digits; -1 if one is not a digit. */
 static int32_t number(const char *text, size_t width)
 {
 	int32_t value = 0;
@@ -69,7 +69,7 @@ static int32_t number(const char *text, size_t width)
 	return value;
 }
 
-/* Whether there is such a day shows when it is printed again. */
+/* Printing the day again shows whether it exists (2026-02-30 does not). */
 bool day_parse(const char *text, uint32_t *out)
 {
 	char again[DAY_TEXT];

@@ -1,4 +1,4 @@
-/* Durations as people write them: "90s", "15m", "1h30m", "never". Every one that fits can be printed exactly. */
+/* Durations as people write them: "90s", "15m", "1h30m", "never". Every duration in range can be printed exactly. */
 #include <bsd/string.h>
 #include <errno.h>
 #include <string.h>
@@ -21,7 +21,7 @@ static const struct unit {
 
 #define UNITS (sizeof(units) / sizeof(units[0]))
 
-/* Reads digits; saturates, so that what is too large stays too large. */
+/* Reads digits. Saturates, so that a number that is too large stays too large. */
 static uint64_t number_take(const char **text)
 {
 	uint64_t n = 0;
@@ -34,7 +34,7 @@ static uint64_t number_take(const char **text)
 	return n;
 }
 
-/* Reads a unit smaller than all before it, so that a sum has one order: "1h30m", not "30m1h". */
+/* Reads a unit that is smaller than all before it, so that a sum has one order: "1h30m", not "30m1h". */
 static const struct unit *unit_take(const char **text, size_t *next)
 {
 	size_t len = strspn(*text, "abcdefghijklmnopqrstuvwxyz");
@@ -74,7 +74,7 @@ int atlock_duration_parse(const char *text, bool never, int64_t *out)
 
 		if (!unit)
 			return -EINVAL;
-		/* ATLOCK_NEVER is the largest number, and no sum may be taken for it. */
+		/* ATLOCK_NEVER is INT64_MAX; no sum may equal it. */
 		if (n > (INT64_MAX - 1 - sum) / unit->size)
 			large = true;
 		else
@@ -86,13 +86,13 @@ int atlock_duration_parse(const char *text, bool never, int64_t *out)
 	return 0;
 }
 
-/* "15m". Returns where it ends. */
+/* Writes one part, as "15m". Returns the end of the output. */
 static char *print_part(char *out, uint64_t n, const struct unit *unit)
 {
 	return stpcpy(decimal_print(out, n), unit->name);
 }
 
-/* "1d1s": one number for each unit that is needed. Returns how many those are. */
+/* Writes a sum with one part for each unit needed, as "1d1s". Returns the number of parts. */
 static size_t print_sum(uint64_t n, char *out)
 {
 	size_t parts = 0;
@@ -107,7 +107,7 @@ static size_t print_sum(uint64_t n, char *out)
 	return parts;
 }
 
-/* "90s": one number of the largest unit that leaves nothing over. */
+/* Writes one number of the largest unit that divides it, as "90s". */
 static void print_single(uint64_t n, char *out)
 {
 	size_t i = 0;

@@ -1,4 +1,4 @@
-/* The user's own keys: taken apart line by line, merged, and put together again. */
+/* Splits the user's own keys into lines, merges them, and joins them again. */
 #include "meta.h"
 
 #include <errno.h>

@@ -11,8 +11,8 @@
 #define BURST ATLOCK_SECOND
 
 /*
- * A bucket of one second's calls, as the instant at which it would be full again: each call moves that by its share of a second,
- * and may not move it further than a second ahead.
+ * A token bucket that holds one second's calls, stored as the instant at which it is full again: each call moves that
+ * instant by its share of a second, at most to one second ahead of now.
  */
 struct rate {
 	LIST_ENTRY(rate) bucket;
@@ -25,8 +25,8 @@ LIST_HEAD(bucket, rate);
 
 struct rates {
 	pthread_mutex_t mutex;
-	struct bucket buckets[BUCKETS]; /* mutex, as all below; by uid */
-	TAILQ_HEAD(, rate) ages;        /* who called last is last */
+	struct bucket buckets[BUCKETS]; /* by uid; mutex, as all below */
+	TAILQ_HEAD(, rate) ages;        /* least recent caller first */
 	size_t count;
 };
 
@@ -42,7 +42,7 @@ int rates_new(struct rates **out)
 	return 0;
 }
 
-/* With the mutex held, as the next two. */
+/* Caller holds the mutex, as for the next two functions. */
 static void rate_forget(struct rates *rates, struct rate *rate)
 {
 	LIST_REMOVE(rate, bucket);
@@ -64,7 +64,7 @@ void rates_free(struct rates *rates)
 	free(rates);
 }
 
-/* The user's, which is the newest then. A new one is full. NULL without memory. */
+/* Finds or makes the user's bucket and moves it to the end of `ages`. A new one is full. NULL: no memory. */
 static struct rate *rate_of(struct rates *rates, uid_t uid, int64_t now)
 {
 	struct bucket *bucket = &rates->buckets[uid % BUCKETS];
@@ -96,7 +96,10 @@ bool rates_take(struct rates *rates, uid_t uid, int64_t share, int64_t now)
 	bool taken;
 
 	pthread_mutex_lock(&rates->mutex);
-	/* One goes for each that may come, so there are only more of them while all have called in this second. */
+	/*
+	 * Each call drops at most one full bucket and adds at most one, so the table grows only while all have called
+	 * within this second.
+	 */
 	oldest = TAILQ_FIRST(&rates->ages);
 	if (oldest != NULL && oldest->full_at <= now)
 		rate_forget(rates, oldest);

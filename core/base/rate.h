@@ -1,6 +1,6 @@
 /*
- * How many calls each user has made of late. A user is counted for a second after his last call and then forgotten, so that
- * there are never more of them than calls in a second, however many user numbers one person has. Private to core/.
+ * Counts the recent calls of each user. A user is forgotten one second after the last call, so that the table never
+ * holds more users than calls in a second, however many uids one person has. Private to core/.
  */
 #ifndef CORE_RATE_H
 #define CORE_RATE_H
@@ -15,10 +15,13 @@ struct rates;
 int rates_new(struct rates **out);
 void rates_free(struct rates *rates);
 
-/* Counts a call that takes this share of a second's calls. False if the user has none left: then it is not counted. Any thread. */
+/*
+ * Counts a call that uses this share of a second's calls. False, and nothing is counted, if the user has none left. Any
+ * thread may call.
+ */
 bool rates_take(struct rates *rates, uid_t uid, int64_t share, int64_t now);
 
-/* Users that are counted, for tests. */
+/* Number of users in the table, for tests. */
 size_t rates_count(struct rates *rates);
 
 #endif

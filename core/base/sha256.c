@@ -1,6 +1,6 @@
 /*
- * Every change hashes a few hundred bytes, which would be a third of all that an acquire does. Processors that have
- * instructions for it need a tenth of that; for all others libmd does it.
+ * Every change hashes a few hundred bytes, which would be a third of the work of an acquire. Processors with SHA-256
+ * instructions need a tenth of that; on others libmd computes it.
  */
 #include "sha256.h"
 
@@ -36,7 +36,7 @@ static const uint32_t k[64] = {
 	0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2,
 };
 
-/* The state as the instructions want it: a b e f and c d g h. */
+/* The state in the order that the instructions need: a b e f and c d g h. */
 struct state {
 	__m128i abef;
 	__m128i cdgh;
@@ -101,7 +101,7 @@ TARGET static void sha256_instruction(const unsigned char *data, size_t len, uns
 
 static bool has_instructions(void)
 {
-	static int known = -1; /* every thread finds the same */
+	static int known = -1; /* a race is harmless: every thread finds the same value */
 	unsigned int a;
 	unsigned int b;
 	unsigned int c;

@@ -1,4 +1,4 @@
-/* SHA-256 of a text in one piece. Private to core/. */
+/* SHA-256 of one contiguous text. Private to core/. */
 #ifndef CORE_SHA256_H
 #define CORE_SHA256_H
 

@@ -10,14 +10,17 @@ int atlock_standard_open(void)
 	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
 		if (fcntl(fd, F_GETFD) >= 0 || errno != EBADF)
 			continue;
-		/* The lowest free number is this one. Opened the wrong way around, it fails to read or write like a closed one. */
+		/*
+		 * open(2) returns the lowest free number: this one. The wrong access mode makes reads and writes fail,
+		 * as on a closed one.
+		 */
 		if (open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) < 0)
 			return -errno;
 	}
 	return 0;
 }
 
-/* The reason is told once: what could not be written is dropped, and the next flush has nothing to do. */
+/* Keeps the first error: stdio drops what it could not write, so a second flush would succeed. */
 int atlock_standard_flush(void)
 {
 	static int failed;

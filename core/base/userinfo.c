@@ -4,7 +4,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* How many bytes one of these characters takes here, as itself or as %XX; 0 if there is another. */
+/* Length of the character at `text`, plain or as %XX, if it is one of `chars`; else 0. */
 static size_t here(const char *text, size_t len, const char *chars)
 {
 	static const char digits[] = "0123456789ABCDEF";
@@ -22,7 +22,8 @@ static size_t here(const char *text, size_t len, const char *chars)
 static const char slash[] = "/\\";
 
 /*
- * Past the slashes that an authority follows: two or more, or any after a colon or, with `more`, at once. `len` if there are none.
+ * The offset behind the slashes that begin an authority: two or more slashes, or one after a colon, or with `more` one
+ * right at `from`. `len` if there are none.
  */
 static size_t authority_next(const char *text, size_t from, size_t len, bool more)
 {
@@ -42,7 +43,7 @@ static size_t authority_next(const char *text, size_t from, size_t len, bool mor
 	return len;
 }
 
-/* Past the last '@' before `end`; 0 if there is none. */
+/* The offset behind the last '@' before `end`; 0 if there is none. */
 static size_t past_at(const char *text, size_t end)
 {
 	size_t past = 0;
@@ -58,7 +59,7 @@ static size_t past_at(const char *text, size_t end)
 	return past;
 }
 
-/* A host, and a port after a colon. A word and a number may as well be a user and how his password begins. */
+/* A host, a colon and a port. A word and a number may also be a user and the start of a password. */
 static bool is_host_and_port(const char *text, size_t len)
 {
 	size_t host = 0;
@@ -79,7 +80,10 @@ static bool is_host_and_port(const char *text, size_t len)
 	return true;
 }
 
-/* A word of a text, or all of it, and where its last '@' ends: found once, or many slashes would cost their square. */
+/*
+ * A word of a text, or all of it, and the offset behind its last '@'. Found once a word: a search at every slash would
+ * take quadratic time.
+ */
 struct word {
 	size_t end;
 	size_t past_at;
@@ -98,7 +102,7 @@ static struct word word_at(const char *text, size_t from, size_t len, bool one)
 	return word;
 }
 
-/* Where what is to be kept of an authority begins. A password with a '/' in it looks like a host and a path. */
+/* Where the part of an authority that is kept begins. A password with a '/' in it looks like a host and a path. */
 static size_t authority_keep(const char *text, size_t from, const struct word *word)
 {
 	size_t end = from;
@@ -132,7 +136,7 @@ static size_t strip_once(char *text, size_t len, bool one)
 	return out;
 }
 
-/* What is left may read as another URL. */
+/* Repeats, because the remaining text may read as another URL. */
 static size_t strip(char *text, size_t len, bool one)
 {
 	size_t left;
@@ -147,7 +151,7 @@ size_t userinfo_strip(char *text, size_t len)
 	return strip(text, len, false);
 }
 
-/* Whether what stands here is a host and goes on as a path does: "host:path", "host/path"; or ends if `last`. */
+/* Whether the text begins with a host that a path follows ("host:path", "host/path") or, if `last`, nothing. */
 static bool is_host(const char *text, size_t len, bool last)
 {
 	size_t n = 0;
@@ -157,11 +161,11 @@ static bool is_host(const char *text, size_t len, bool last)
 	return n > 0 && (n == len ? last : text[n] != '@');
 }
 
-/* How much of "user:password@host:path" stands before the host. */
+/* Length of the part of "user:password@host:path" before the host. */
 static size_t scp_skip(const char *text, size_t len)
 {
-	bool password = false; /* there was a colon */
-	bool user = false;     /* there was an '@' before any: what comes after the colon may be a path */
+	bool password = false; /* a colon was seen */
+	bool user = false;     /* an '@' was seen before any colon: the text after the colon may be a path */
 	bool path = false;
 	size_t skip = 0;
 	size_t i = 0;

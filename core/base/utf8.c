@@ -4,7 +4,7 @@ size_t utf8_len(const unsigned char *text, size_t len)
 {
 	unsigned char lead = text[0];
 	unsigned char low =
-		0x80; /* the second byte's range: no surrogates, nothing too large, nothing spelled too long */
+		0x80; /* range of the second byte: excludes surrogates, code points above U+10FFFF and overlong forms */
 	unsigned char high = 0xbf;
 	size_t n;
 

@@ -1,4 +1,4 @@
-/* Where characters end. Private to core/. */
+/* The length of UTF-8 characters. Private to core/. */
 #ifndef CORE_UTF8_H
 #define CORE_UTF8_H
 

@@ -1,4 +1,4 @@
-/* Why something was refused: codes with their names, and texts that no terminal or log is hurt by. */
+/* Reasons for refusals: codes and their names, and texts that are safe for terminals and logs. */
 #include "why.h"
 
 #include <bsd/string.h>

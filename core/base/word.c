@@ -1,4 +1,4 @@
-/* How far apart two words are. */
+/* The edit distance of two words; swapping two neighbouring letters is one edit. */
 #include <string.h>
 
 #include "atlock/program.h"
