@@ -1,13 +1,15 @@
-/* The keys of record.h. */
+/* Encodes the keys of record.h. */
 #include "record.h"
 
 #include <endian.h>
 #include <string.h>
 
-/* Inlined before anything else is done: then a key of constant length is made where it is returned to. */
+/* Inlined early, so that a key of constant length is built directly in the caller's memory. */
 #define INLINE static inline __attribute__((always_inline))
 
-/* As memcpy(), of which the compiler makes one instruction that is slow to start when it knows how long it can be at most. */
+/*
+ * As memcpy(), but without "rep movs", which is slow to start and which compilers emit when they know a maximum length.
+ */
 INLINE void bytes_copy(unsigned char *to, const unsigned char *from, size_t len)
 {
 	uint64_t word;
@@ -39,7 +41,10 @@ INLINE void key_bytes(struct record_key *key, const void *data, size_t len)
 {
 	size_t room = sizeof(key->data) - key->len;
 
-	/* Callers keep names within ATLOCK_KEY_MAX and friends; a longer one is cut to a key that matches nothing. */
+	/*
+	 * Callers keep names within ATLOCK_KEY_MAX and the like; a longer one is truncated to a key that matches
+	 * nothing.
+	 */
 	if (len > room)
 		len = room;
 	bytes_copy(key->data + key->len, data, len);
@@ -64,7 +69,7 @@ INLINE void key_big(struct record_key *key, uint64_t value, size_t width)
 	key->len += width;
 }
 
-/* A table's letter, and what comes first in it. */
+/* The table's letter and the first part of the key. */
 INLINE void key_start(struct record_key *key, enum record_table table, struct slice first)
 {
 	key->len = 1;
@@ -78,7 +83,7 @@ INLINE void key_start_number(struct record_key *key, enum record_table table, ui
 	key_big(key, number, width);
 }
 
-/* A key is half a KiB and copied when it is returned: one function's result is not the beginning of another's. */
+/* A key is half a KiB and copied when returned, so no function here starts from another's result. */
 struct record_key record_key_meta(const char *name)
 {
 	struct record_key key;
@@ -291,7 +296,7 @@ struct record_key record_key_reference(struct slice url, uint8_t type, struct sl
 	return key;
 }
 
-/* Two names, of which the first has no NUL. */
+/* Two names, separated by a NUL; the first contains none. */
 INLINE void key_pair(struct record_key *key, enum record_table table, struct slice first, struct slice second)
 {
 	key_start(key, table, first);

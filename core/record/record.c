@@ -10,7 +10,7 @@ enum field_type { FIELD_U8, FIELD_U16, FIELD_U32, FIELD_U64, FIELD_SHORT, FIELD_
 
 struct field {
 	enum field_type type;
-	uint8_t since; /* record version that has it first */
+	uint8_t since; /* first record version that has it */
 	size_t offset;
 };
 
@@ -162,7 +162,7 @@ static const struct layout layouts[] = {
 	[RECORD_ANCHOR] = LAYOUT(anchor),
 };
 
-/* Width in bytes of a number, or of a string's length. A short number has its own. */
+/* Width in bytes of a number, or of a string's length. 0: a short number has no fixed width. */
 static const uint8_t widths[] = {
 	[FIELD_U8] = 1,    [FIELD_U16] = 2,    [FIELD_U32] = 4,         [FIELD_U64] = 8,
 	[FIELD_SHORT] = 0, [FIELD_STRING] = 1, [FIELD_LONG_STRING] = 2,
@@ -171,7 +171,7 @@ static const uint8_t widths[] = {
 #define SHORT_MAX 10 /* bytes of the longest short number */
 #define CRC_BYTES 4
 
-/* Writes eight bytes, of which the first `width` of the field stay: what follows is written over the others. */
+/* Writes eight bytes for a field of `width`: the next field overwrites the surplus. */
 static inline void little_put(unsigned char *out, uint64_t value)
 {
 	uint64_t little = htole64(value);
@@ -192,7 +192,7 @@ static inline uint64_t little_get(const unsigned char *in, size_t width)
 	return le64toh(little);
 }
 
-/* A field's number in memory has the width it has in the record. */
+/* A number is as wide in memory as in the record. */
 static inline uint64_t number_load(const void *at, size_t width)
 {
 	uint64_t value = 0;
@@ -237,7 +237,7 @@ static size_t short_put(unsigned char *out, uint64_t value)
 	return len;
 }
 
-/* How many bytes it takes; 0 if there is none in these `len`, or not in its one spelling. */
+/* Returns the bytes read; 0 if `len` bytes hold no whole number, or not in its shortest form. */
 static size_t short_get(const unsigned char *in, size_t len, uint64_t *out)
 {
 	uint64_t value = 0;
@@ -257,7 +257,7 @@ static size_t short_get(const unsigned char *in, size_t len, uint64_t *out)
 
 #define INLINE static inline __attribute__((always_inline))
 
-/* Appends a field at `out + at`: where it ends, or 0 if it does not fit. */
+/* Appends a field at `out + at`. Returns its end, or 0 if it does not fit. */
 INLINE size_t field_put(const struct field *field, const void *record, unsigned char *out, size_t at)
 {
 	const unsigned char *from = (const unsigned char *)record + field->offset;
@@ -284,7 +284,7 @@ INLINE size_t field_put(const struct field *field, const void *record, unsigned 
 	return at + text.len;
 }
 
-/* Takes the field at `in + at`, before `end`: where it ends, or 0 if it is none. */
+/* Reads the field at `in + at`, before `end`. Returns its end, or 0 if it is invalid. */
 INLINE size_t field_get(const struct field *field, const unsigned char *in, size_t at, size_t end, void *record)
 {
 	unsigned char *to = (unsigned char *)record + field->offset;
@@ -329,8 +329,8 @@ static size_t fields_get(const struct layout *layout, const unsigned char *in, s
 }
 
 /*
- * The same for a layout that the compiler knows: it writes each field out by itself. Worth it for what every acquire,
- * release and grant has, in the version that is current.
+ * The same for a layout known at compile time: the compiler unrolls the loop over the fields. Worth it for the current
+ * version of the records that every acquire, release and grant uses.
  */
 INLINE size_t known_put(const struct field *fields, size_t count, const void *record, unsigned char *out, size_t at)
 {

@@ -1,13 +1,14 @@
 /*
- * What stands in the store, byte by byte: the key of every table and the value of every record. All encoding is here;
- * docs/FORMAT.md describes the same bytes in prose.
+ * The bytes in the store: the key of every table and the value of every record. All encoding is here; docs/FORMAT.md
+ * describes the same bytes in prose.
  *
- * A value is: kind (1 byte), version (1 byte), the fields in table order, CRC-32C of all before it (4 bytes). Numbers are
- * little-endian, strings a length byte (event locks: two) and their bytes; a short number is seven bits a byte, the low ones
- * first, with the top bit set in all but the last. A field that a record's version does not have yet reads as zero. Numbers inside keys are big-endian, so that keys sort by them.
+ * A value is: kind (1 byte), version (1 byte), the fields in table order, CRC-32C of all before it (4 bytes). Numbers
+ * are little-endian; strings are a length byte (event locks: two) and their bytes; a short number is seven bits a byte,
+ * the low ones first, with the top bit set in all but the last. A field that a record's version does not have yet reads
+ * as zero. Numbers inside keys are big-endian, so that keys sort by them.
  *
- * Decoding never trusts a byte: whatever does not fit is -EBADMSG, and a version from the future -EPROTONOSUPPORT.
- * Strings of a decoded record point into the value.
+ * Decoding trusts no byte: a value that does not fit its layout is -EBADMSG, a version from the future
+ * -EPROTONOSUPPORT. Strings of a decoded record point into the value.
  */
 #ifndef RECORD_RECORD_H
 #define RECORD_RECORD_H
@@ -18,8 +19,8 @@
 #define RECORD_MAX 5120 /* longest encoded record */
 
 /*
- * The first byte of a key says which table it is in. Every change appends an event and writes the tail: their letters are
- * neighbours so that both are on the same page.
+ * The first byte of a key is its table. Every change appends an event and writes the tail: their letters are adjacent
+ * so that both records are on the same page.
  */
 enum record_table {
 	TABLE_META = 'f',   /* f <name>                                 -> format, counters, tail, anchor, seal */
@@ -76,24 +77,24 @@ struct record_key record_key_id(uint64_t time, uint32_t random, uint64_t token);
 struct record_key record_key_due(int64_t instant, enum record_due kind, uint64_t number);
 struct record_key record_key_event(uint16_t chain, uint64_t seq);
 struct record_key record_key_days(uint16_t chain);              /* prefix of all days */
-struct record_key record_key_day(uint16_t chain, uint32_t day); /* prefix of what a day consists of */
+struct record_key record_key_day(uint16_t chain, uint32_t day); /* prefix of one day's runs */
 struct record_key record_key_segment(uint16_t chain, uint32_t day, uint64_t first);
 struct record_key record_key_hold(uint16_t bucket);
 struct record_key record_key_entry(uint64_t parent, struct slice name);
-struct record_key record_key_references(struct slice url); /* prefix of all references to it */
+struct record_key record_key_references(struct slice url); /* prefix of all references to the URL */
 struct record_key record_key_reference(struct slice url, uint8_t type, struct slice id);
 struct record_key record_key_app(struct slice resource, struct slice app); /* with an empty app: prefix of all */
 struct record_key record_key_project(struct slice pull,
 				     struct slice project); /* with an empty project: prefix of all */
 
-/* As those of these names, in place: to return a key is to copy half a KiB. For what every call does. */
+/* The same keys written in place, because returning a key copies half a KiB. For the path of every call. */
 void record_key_set_of(struct record_key *key, enum record_table table, struct slice lock);
 void record_key_set_ticket(struct record_key *key, struct slice lock, uint8_t rank, uint64_t ticket);
 void record_key_set_held(struct record_key *key, enum record_table table, struct slice owner, struct slice who,
 			 uint64_t number);
 void record_key_set_id(struct record_key *key, uint64_t time, uint32_t random, uint64_t token);
 
-/* The smallest key after every key that begins with `prefix`; and after `key` itself. */
+/* The smallest key after every key that begins with `prefix`; the smallest key after `key`. */
 struct record_key record_key_after_prefix(struct slice prefix);
 struct record_key record_key_after(struct slice key);
 
@@ -106,25 +107,25 @@ struct record_format {
 	uint64_t created; /* wall time */
 };
 
-/* Numbers of grants and tickets. What is below `ceiling` may have been used by commits that a crash took back. */
+/* Numbers of grants and tickets. Commits that a crash undid may have used numbers below `ceiling`. */
 struct record_counter {
 	uint64_t next;
 	uint64_t ceiling;
 };
 
-/* End of an event chain, with what is counted along it. */
+/* End of an event chain, with the counts kept along it. */
 struct record_tail {
 	uint64_t seq;   /* of the last event; 0: none yet */
 	int64_t time;   /* lease time of the last change */
-	int64_t offset; /* wall time minus lease time then */
+	int64_t offset; /* wall time minus lease time at that change */
 	uint64_t held;
 	uint64_t waiting;
-	uint64_t day;      /* days since 1970: whose file the last event is in */
-	uint64_t first;    /* event that the run of events of that day begins with which is still growing */
+	uint64_t day;      /* days since 1970: which day's file has the last event */
+	uint64_t first;    /* first event of that day's current run of events */
 	uint64_t size;     /* bytes of that file */
 	struct slice hash; /* of the last event */
-	uint64_t owed;     /* bytes that the events will take which end what is held and waited for */
-	uint64_t events;   /* bytes that the events take that are there */
+	uint64_t owed;     /* bytes of the events that will end the present grants and waits */
+	uint64_t events;   /* bytes of the events in the store */
 };
 
 struct record_lock {
@@ -134,7 +135,7 @@ struct record_lock {
 	uint32_t uid;
 	uint32_t gid;
 	uint32_t pid;
-	uint32_t boot;  /* which boot of the host `pid` and a session number belong to */
+	uint32_t boot;  /* the boot of the host that `pid` and a session number belong to */
 	uint64_t start; /* start time of a "pid:" holder's process or a "sid:" holder's session leader */
 	uint64_t token;
 	uint64_t version;
@@ -158,7 +159,7 @@ struct record_ticket {
 	uint32_t pid;
 	uint32_t boot;
 	uint64_t start;
-	uint64_t wait;     /* the blocked call's number in its manager; 0: nobody is blocked on it */
+	uint64_t wait;     /* the blocked call's number in its manager; 0: no call is blocked */
 	uint64_t instance; /* that manager */
 	int64_t since;
 	int64_t deadline;
@@ -170,14 +171,14 @@ struct record_ticket {
 
 struct record_queue {
 	uint64_t count;
-	int64_t min_deadline; /* no ticket's deadline is earlier; may be too early */
-	uint8_t passed_rank;  /* every ticket stands behind this place in service order; may be too far ahead */
-	uint64_t passed;      /* the ticket's number there */
+	int64_t min_deadline; /* a lower bound of all deadlines */
+	uint8_t passed_rank;  /* all tickets are behind this place in service order: a bound, too */
+	uint64_t passed;      /* number of the ticket at that place */
 };
 
 struct record_hold {
 	uint64_t count;
-	int64_t mean; /* of past hold times, the newer the heavier */
+	int64_t mean; /* of past hold times, weighted towards recent ones */
 };
 
 struct record_dir {
@@ -186,15 +187,15 @@ struct record_dir {
 	uint32_t uid;
 	uint32_t gid;
 	uint32_t mode;
-	int64_t atime; /* wall time, as for any directory; this one changes only when it is set */
+	int64_t atime; /* wall time, as the next two; changes only when it is set */
 	int64_t mtime;
 	int64_t ctime;
 	struct slice name;
 };
 
 /*
- * What happened. It is shown as a line of a file for each day, for good: the record has all that the line says, and where it
- * begins. A number that is small most of the time takes few bytes.
+ * What happened. It is shown as a line of the file of its day, for good: the record has everything that the line says,
+ * and its offset. Numbers that are mostly small take few bytes.
  */
 struct record_event {
 	uint8_t type;
@@ -203,7 +204,7 @@ struct record_event {
 	uint64_t offset; /* of its line in the file of its day */
 	uint64_t token;
 	uint64_t ticket;
-	uint64_t skipped; /* refusals that were not written before this one */
+	uint64_t skipped; /* refusals before this one that were not written */
 	uint64_t actor_uid;
 	uint64_t actor_pid;
 	uint64_t session;
@@ -212,20 +213,20 @@ struct record_event {
 	struct slice actor;
 	struct slice comm;
 	struct slice host;
-	struct slice old; /* of what was changed */
+	struct slice old; /* value before the change */
 	struct slice new;
 	struct slice released; /* RECORD_RELEASED, or empty */
 	struct slice prev;
 	struct slice lock;
 };
 
-/* A lock that was given up, as it stood: all but what its event says anyway, and the user's own keys. Times are wall time. */
+/* A lock at the end of its grant, without what its event says anyway and the user's own keys. Times are wall time. */
 struct record_released {
 	uint8_t priority;
 	uint32_t id_random;
 	uint64_t id_time;
 	int64_t acquired;
-	int64_t renewed; /* after it was acquired, as the next */
+	int64_t renewed; /* relative to `acquired`, as the next */
 	int64_t expires; /* INT64_MAX: never */
 	int64_t ttl;
 	uint64_t version;
@@ -235,8 +236,9 @@ struct record_released {
 };
 
 /*
- * Events from the one in the key to `last` are lines `offset` to `end` of the file of their day. A day has more than one of these
- * only if the wall clock was set back over midnight. One that is still growing has only zeros in it but the offset; see tail.
+ * Events from the one in the key to `last` are bytes `offset` to `end` of the file of their day. A day has more than
+ * one of these runs only if the wall clock was set back over midnight. In the current run only the offset is set, all
+ * else is 0; see struct record_tail.
  */
 struct record_day {
 	uint64_t offset;
@@ -244,19 +246,19 @@ struct record_day {
 	uint64_t end;
 };
 
-/* Why the log begins behind an event. */
+/* Why the log begins after an event. */
 enum record_anchor_why { RECORD_ARCHIVED = 1, RECORD_KEPT = 2 };
 
-/* The event that was last among those that are not there any more, and its hash. */
+/* The last of the removed events, and its hash. */
 struct record_anchor {
 	uint8_t why; /* enum record_anchor_why */
 	uint64_t seq;
-	int64_t wall;    /* when it went */
-	struct slice by; /* by whom; empty: by the daemon itself */
+	int64_t wall;    /* when it was removed */
+	struct slice by; /* the user who removed it; empty: the daemon itself */
 	struct slice hash;
 };
 
-/* Who has a Git URL, and how many references there are of each type. */
+/* The owner of a Git URL, and the number of references of each type. */
 struct record_claim {
 	uint32_t uid;
 	uint32_t gid;
@@ -280,7 +282,7 @@ struct record_shared {
 	uint32_t uid;
 	uint32_t gid;
 	int64_t made;
-	int64_t changed; /* when an app came or went last */
+	int64_t changed; /* when an app was last added or removed */
 };
 
 struct record_app {
@@ -292,11 +294,11 @@ struct record_app {
 };
 
 struct record_pull {
-	uint64_t projects; /* how many have a status */
+	uint64_t projects; /* number of projects with a status */
 	int64_t created;   /* wall time */
 	int64_t updated;
-	struct slice head;  /* commit the statuses are about; empty: not known */
-	struct slice owner; /* user who wrote about it last; empty: an older version did not say */
+	struct slice head;  /* commit that the statuses are about; empty: unknown */
+	struct slice owner; /* user who last wrote about it; empty: written by an older version */
 };
 
 struct record_project {
@@ -305,21 +307,21 @@ struct record_project {
 	struct slice policy;
 };
 
-/* Directories of custom/, itself not counted. */
+/* Directories of custom/, without custom/ itself. */
 struct record_dirs {
-	uint64_t next; /* id */
+	uint64_t next; /* id of the next directory */
 	uint64_t count;
 };
 
-/* An option that was changed while running, as text. */
+/* The text value of an option that was changed at run time. */
 struct record_setting {
 	struct slice value;
 };
 
-/* Which key the users' texts are sealed with. */
+/* The key that the users' texts are sealed with. */
 struct record_seal {
-	uint8_t changing; /* some are not yet: they are plain, or sealed with `old` */
-	struct slice key; /* its id; empty: none */
+	uint8_t changing; /* some texts are still plain, or sealed with `old` */
+	struct slice key; /* id of the key; empty: none */
 	struct slice old;
 };
 
