@@ -16,6 +16,7 @@ struct entry {
 	RB_ENTRY(entry) link;
 	struct slice key;
 	struct slice value;
+	uint64_t version;
 	unsigned char bytes[]; /* key, then value */
 };
 
@@ -33,6 +34,7 @@ struct mem_world {
 	struct mem_faults faults;
 	struct mem_counts counts;
 	uint64_t random;
+	uint64_t version; /* of the newest write */
 };
 
 /* One open store. */
@@ -116,6 +118,7 @@ static int world_apply(void *arg, const struct txn_write *write)
 	memcpy(entry->bytes + write->key.len, write->value.data, write->value.len);
 	entry->key = (struct slice){ .data = entry->bytes, .len = write->key.len };
 	entry->value = (struct slice){ .data = entry->bytes + write->key.len, .len = write->value.len };
+	entry->version = ++world->version;
 	RB_INSERT(entry_tree, &world->entries, entry);
 	world->counts.keys++;
 	return 0;
@@ -167,10 +170,50 @@ static int mem_next(void *view, struct slice from, struct slice prefix, struct s
 	return 0;
 }
 
+static uint64_t mem_version(void *view, struct slice key)
+{
+	struct mem_world *world = view;
+	const struct entry *entry = RB_FIND(entry_tree, &world->entries, &(struct entry){ .key = key });
+
+	return entry == NULL ? 0 : entry->version;
+}
+
 const struct txn_source mem_source = {
 	.get = mem_get,
 	.next = mem_next,
 };
+
+const struct txn_source mem_comparing_source = {
+	.get = mem_get,
+	.next = mem_next,
+	.version = mem_version,
+};
+
+static bool reads_hold(struct mem_world *world, const struct reads *reads)
+{
+	for (size_t i = 0; reads != NULL && i < reads->count; i++)
+		if (mem_version(world, reads->list[i].key) != reads->list[i].version)
+			return false;
+	return true;
+}
+
+/* Runs the function until what it read is still so before its commit. */
+static int mem_run(struct engine *engine, store_fn *fn, void *arg)
+{
+	struct mem_world *world = engine->world;
+
+	for (;; world->counts.conflicts++) {
+		int result = txn_run(engine->writer, world, fn, arg);
+		struct txn_commit commit = txn_commit(engine->writer);
+
+		if (result < 0)
+			return result;
+		if (world->faults.before_commit != NULL)
+			world->faults.before_commit(world->faults.before_arg, &commit);
+		if (reads_hold(world, commit.reads))
+			return result;
+	}
+}
 
 /* Runs the function with the world locked, and commits. */
 static int mem_transact(struct engine *engine, store_fn *fn, void *arg)
@@ -183,10 +226,10 @@ static int mem_transact(struct engine *engine, store_fn *fn, void *arg)
 		world->counts.reruns++;
 		(void)txn_run(engine->writer, world, fn, arg);
 	}
-	int result = txn_run(engine->writer, world, fn, arg);
+	int result = mem_run(engine, fn, arg);
 	if (result < 0)
 		return result;
-	if (txn_writes(engine->writer)->count > 0) {
+	if (txn_commit(engine->writer).writes->count > 0) {
 		int rc = world_commit(world, engine->writer);
 		if (rc < 0)
 			return rc;
@@ -232,7 +275,7 @@ static int mem_open(struct engine **out, const char *where, const struct store_o
 		return store_refuse(why, whylen, -EINVAL, "store %s: no world", where == NULL ? "" : where);
 	}
 	engine->world = options->engine_arg;
-	engine->writer = txn_new(&mem_source, false);
+	engine->writer = txn_new(engine->world->faults.compares ? &mem_comparing_source : &mem_source, false);
 	engine->reader = txn_new(&mem_source, true);
 	if (engine->writer == NULL || engine->reader == NULL) {
 		mem_close(engine);

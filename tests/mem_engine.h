@@ -18,7 +18,9 @@
 #include "txn_run.h"
 
 extern const struct store_engine mem_engine;
-extern const struct txn_source mem_source; /* of a struct mem_world */
+/* Of a struct mem_world; the second records reads. */
+extern const struct txn_source mem_source;
+extern const struct txn_source mem_comparing_source;
 
 struct mem_world;
 
@@ -28,7 +30,11 @@ struct mem_faults {
 	uint64_t crash_in;  /* this commit from now is the last: every call is -EIO until the store is opened again */
 	bool crash_applied; /* and it was applied all the same */
 	unsigned int rerun_percent; /* so many of 100 update functions run twice, the first time for nothing */
-	uint64_t max_keys;          /* space is low at so many keys; 0: never */
+	bool compares;              /* commits compare what was read: set before the store is opened */
+	/* Called between an update function and its commit, which it may make fail by a change through another store. */
+	void (*before_commit)(void *arg, const struct txn_commit *commit);
+	void *before_arg;
+	uint64_t max_keys; /* space is low at so many keys; 0: never */
 };
 
 struct mem_counts {
@@ -36,7 +42,8 @@ struct mem_counts {
 	uint64_t commits;  /* applied */
 	uint64_t failures; /* commits that failed or crashed */
 	uint64_t reruns;
-	bool down; /* crashed, and not opened again yet */
+	uint64_t conflicts; /* commits that found a key of the read set changed */
+	bool down;          /* crashed, and not opened again yet */
 };
 
 /* `seed` decides which functions run twice. Exits if there is no memory. */

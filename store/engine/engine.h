@@ -1,8 +1,9 @@
 /*
  * What an engine gives the store. Only engines, store.c and the fault-injecting engine of the tests include this.
  *
- * An engine's `update` is: begin, run the function with txn_run(), and if that returned >= 0 apply the write set (txn_run.h). One that
- * commits on its callers' threads can leave the queue to commit.h.
+ * An engine's `update` is: begin, run the function with txn_run(), and if that returned >= 0 commit what txn_commit() gives: a read set,
+ * a write set and durability (txn_run.h). An engine that other hosts write to compares the read set in the same step, and runs the
+ * function again on a conflict. An engine that commits on its callers' threads can leave the queue to commit.h.
  */
 #ifndef STORE_ENGINE_H
 #define STORE_ENGINE_H

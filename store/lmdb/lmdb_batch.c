@@ -37,17 +37,18 @@ static int job_run(struct engine *engine, struct store_job *job, struct outcome 
 		layer_return(outcome->layer, mark);
 		return 0;
 	}
+	struct txn_commit commit = txn_commit(engine->writer);
 	outcome->kept++;
-	if (outcome->how == COMMIT_ANY && engine->sync_off && txn_wants_sync(engine->writer))
+	if (outcome->how == COMMIT_ANY && engine->sync_off && commit.durable)
 		outcome->how = COMMIT_DURABLE;
-	if (txn_writes(engine->writer)->count == 0)
+	if (commit.writes->count == 0)
 		return 0;
-	struct layer *layer = layer_add(outcome->layer, txn_writes(engine->writer));
+	struct layer *layer = layer_add(outcome->layer, commit.writes);
 	if (layer == NULL)
 		return ENOMEM;
 	layer_drop(outcome->layer);
 	outcome->layer = layer;
-	lmdb_log_add(&engine->log, txn_writes(engine->writer));
+	lmdb_log_add(&engine->log, commit.writes);
 	return 0;
 }
 

@@ -18,7 +18,9 @@ struct store_txn {
 	void *view;
 	bool readonly;
 	bool sync;
-	int error; /* the first read or write that failed: nothing is kept then */
+	int error;          /* the first read or write that failed: nothing is kept then */
+	bool records;       /* reads, for the engine to compare */
+	struct reads reads; /* their keys are in `own` */
 	struct writes writes;
 	size_t capacity;
 	struct arena own;
@@ -40,6 +42,7 @@ struct store_txn *txn_new(const struct txn_source *source, bool readonly)
 		return NULL;
 	txn->source = source;
 	txn->readonly = readonly;
+	txn->records = !readonly && source->version != NULL;
 	txn->arena = &txn->own;
 	if (!arena_init(&txn->own, readonly ? 0 : ARENA_SIZE)) {
 		free(txn);
@@ -53,6 +56,7 @@ void txn_free(struct store_txn *txn)
 	if (txn == NULL)
 		return;
 	arena_free(&txn->own);
+	free(txn->reads.list);
 	free(txn->writes.list);
 	free(txn);
 }
@@ -64,8 +68,9 @@ void txn_lend(struct store_txn *txn, struct arena *arena)
 
 int txn_run(struct store_txn *txn, void *view, store_fn *fn, void *arg)
 {
-	if (txn->arena == &txn->own)
+	if (txn->arena == &txn->own || txn->records)
 		arena_empty(&txn->own);
+	txn->reads.count = 0;
 	txn->writes.count = 0;
 	txn->view = view;
 	txn->sync = false;
@@ -89,14 +94,13 @@ int txn_each_write(const struct store_txn *txn, int (*each)(void *arg, const str
 	return 0;
 }
 
-const struct writes *txn_writes(const struct store_txn *txn)
+struct txn_commit txn_commit(const struct store_txn *txn)
 {
-	return &txn->writes;
-}
-
-bool txn_wants_sync(const struct store_txn *txn)
-{
-	return txn->sync;
+	return (struct txn_commit){
+		.reads = txn->records ? &txn->reads : NULL,
+		.writes = &txn->writes,
+		.durable = txn->sync,
+	};
 }
 
 void store_txn_sync(struct store_txn *txn)
@@ -153,12 +157,24 @@ static int txn_check(struct store_txn *txn, int rc)
 	return rc;
 }
 
+/* Adds a key to the read set, unless it is there already. `rc` is what the read returned. */
+static int read_record(struct store_txn *txn, struct slice key, int rc)
+{
+	size_t at;
+
+	if (rc < 0 || reads_find(&txn->reads, key, &at))
+		return rc;
+	uint64_t version = txn->source->version(txn->view, key);
+	return reads_insert(&txn->reads, at, key, version, &txn->own) ? rc : txn_check(txn, -ENOMEM);
+}
+
 /* What the engine has, past the write set. */
 static int read_below(struct store_txn *txn, struct slice key, struct slice *value)
 {
 	if (key.len == 0 || key.len > STORE_KEY_MAX)
 		return 1;
-	return txn_check(txn, txn->source->get(txn->view, key, value));
+	int rc = txn_check(txn, txn->source->get(txn->view, key, value));
+	return txn->records ? read_record(txn, key, rc) : rc;
 }
 
 int store_get(struct store_txn *txn, struct slice key, struct slice *value)
@@ -236,6 +252,12 @@ int store_next(struct store_txn *txn, struct slice from, struct slice prefix, st
 	if (slice_compare(from, prefix) < 0)
 		from = prefix;
 	int rc = txn_check(txn, writes_next(&txn->writes, txn->source->next, txn->view, from, prefix, &found));
+	if (rc == 0 && txn->records) {
+		bool own;
+
+		(void)writes_find(&txn->writes, found.key, &own);
+		rc = own ? 0 : read_record(txn, found.key, 0);
+	}
 	if (rc != 0)
 		return rc;
 	*key = found.key;

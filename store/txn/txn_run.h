@@ -6,6 +6,7 @@
 #ifndef STORE_TXN_RUN_H
 #define STORE_TXN_RUN_H
 
+#include "reads.h"
 #include "txn.h"
 #include "writes.h"
 
@@ -19,6 +20,9 @@ struct arena;
 struct txn_source {
 	int (*get)(void *view, struct slice key, struct slice *value);
 	int (*next)(void *view, struct slice from, struct slice prefix, struct slice *key, struct slice *value);
+
+	/* Version of `key`; 0: absent. NULL: the engine compares nothing, and update functions record no reads. */
+	uint64_t (*version)(void *view, struct slice key);
 };
 
 /* A transaction handle, which an engine keeps and uses again and again on one thread at a time. NULL: no memory. */
@@ -40,11 +44,18 @@ int txn_run(struct store_txn *txn, void *view, store_fn *fn, void *arg);
 /* Calls `each` for every write in key order until it returns non-zero; returns that, or 0. */
 int txn_each_write(const struct store_txn *txn, int (*each)(void *arg, const struct txn_write *write), void *arg);
 
-/* The write set. */
-const struct writes *txn_writes(const struct store_txn *txn);
+/*
+ * What the engine commits after a function returned >= 0. The read set has each key that the function read from the engine, present or
+ * absent, and each key that a scan returned; ranges are not in it. An engine that compares applies the writes only if all of these keys
+ * still have these versions, and otherwise calls txn_run() again. Valid until the next txn_run().
+ */
+struct txn_commit {
+	const struct reads *reads; /* NULL if the source has no `version` */
+	const struct writes *writes;
+	bool durable; /* the function called store_txn_sync() */
+};
 
-/* Whether the function asked for store_txn_sync(). */
-bool txn_wants_sync(const struct store_txn *txn);
+struct txn_commit txn_commit(const struct store_txn *txn);
 
 /* Whether this thread is inside a transaction function. */
 bool txn_running(void);
