@@ -3,7 +3,7 @@
  *
  *	store_open()                            one engine, chosen by the URI
  *	store_update(), store_view()            from any thread, any number of times
- *	store_submit()                          an update that nobody waits for
+ *	store_submit()                          an update without waiting for its commit
  *	store_close()                           once every call has returned
  *
  * A transaction is a function. The store calls it with a transaction handle, it reads and writes through that handle,

@@ -1,15 +1,15 @@
 /*
- * Group commit. An update queues its job. If nobody leads, it leads: on its own thread it takes every job that is pending,
- * lets the engine run them and commit once, and answers all of them. While one leader waits for the disk the next
- * batch gathers by itself, and an update that is alone never changes threads.
+ * Group commit. An update queues its job. If there is no leader, its thread leads: it takes every pending job, lets the engine run them
+ * and commit once, and answers all of them. While a leader waits for the disk, the next batch gathers; an update that is alone never
+ * changes threads.
  *
- * Whoever waits for its job may be told to lead the next batch. A job that was submitted has nobody who waits: if there are
- * only such, nobody leads while the batch is answered, so that the next who comes takes them along, and after that this
- * thread does if nobody came. A thread that has an answer of its own to give does so for one batch: of those who submit
- * something meanwhile, the first waits to lead the next.
+ * After a batch the leader makes the first caller that waits in commit_update() the next leader. A submitted job has no waiting thread. If
+ * only such jobs are pending, the queue has no leader while the batch is answered: the next caller takes them, and otherwise the old leader
+ * leads again. A leader whose own job is done must return to its caller, so it leads such a batch only once: the first thread that submits
+ * a job meanwhile blocks and leads the next one.
  *
- * Left at that, half the callers would always be in the batch under way and the other half in the next one. So a leader
- * first gives those of the last batch, who tend to come back at once, a fraction of a commit's time to join.
+ * Without more, half of the callers would always be in the running batch and the other half in the next one. So a leader first waits a
+ * fraction of a commit's time for the callers of the last batch, which tend to come back at once.
  */
 #include "commit.h"
 
@@ -25,7 +25,7 @@
 #define GATHER_MAX INT64_C(500000) /* ns, however long that took: those who come back at once do so within this */
 
 /*
- * Of a job that somebody waits for, which has no `done`; a futex. The link is the queue's while the job is pending, then the leader's.
+ * State of a job that a thread waits for, which has no `done`; a futex. The queue uses the link while the job is pending, then the leader.
  */
 enum job_state {
 	JOB_WAITING,
@@ -62,8 +62,8 @@ static unsigned int job_wait(struct store_job *job)
 }
 
 /*
- * Such a job lives on its caller's stack and may be gone as soon as its state is set. Waking an address where nobody sleeps
- * any more does nothing.
+ * The job is on its caller's stack, which may return as soon as the state is set. Waking an address that no thread sleeps on does
+ * nothing.
  */
 static void job_tell(struct store_job *job, unsigned int state)
 {
@@ -92,7 +92,7 @@ void commit_stats(const struct commit_queue *queue, struct store_stats *out)
 		out->batches[i] = atomic_load_explicit(&queue->batches[i], memory_order_relaxed);
 }
 
-/* The first that somebody waits for. */
+/* The first job that a thread waits for. */
 static struct store_job *pending_waited(const struct commit_queue *queue)
 {
 	struct store_job *job = STAILQ_FIRST(&queue->pending);
@@ -132,7 +132,7 @@ static int64_t clock_now(void)
 	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
 }
 
-/* Waits for as many as were there last time. Whoever was alone then finds nobody to wait for. */
+/* Waits for as many jobs as the last batch had; after a batch of one it does not wait. */
 static void batch_gather(struct commit_queue *queue, bool handed_over)
 {
 	unsigned int here = atomic_load_explicit(&queue->waiting, memory_order_relaxed);
@@ -164,7 +164,7 @@ static void batch_lead(struct commit_queue *queue, const struct store_job *self,
 	batch_answer(queue, &batch, self);
 }
 
-/* Queues a job; true if the caller is to lead. `*relieves`: if not, whoever leads wants to be relieved, by somebody who waits. */
+/* Queues a job; true if the caller must lead. `*relieves`: there is a leader, it must return, and the caller must block to lead next. */
 static bool job_add(struct commit_queue *queue, struct store_job *job, bool *relieves)
 {
 	pthread_mutex_lock(&queue->lock);
@@ -178,13 +178,13 @@ static bool job_add(struct commit_queue *queue, struct store_job *job, bool *rel
 	return leads;
 }
 
-/* After a batch: whether jobs are left that nobody has taken on, and the caller is to lead again, and is leader_must_return of it. */
-static bool leftovers_take(struct commit_queue *queue, bool leader_must_return)
+/* After a batch: true if jobs are pending without a leader; then the caller leads again. */
+static bool leftovers_take(struct commit_queue *queue, bool must_return)
 {
 	pthread_mutex_lock(&queue->lock);
 	bool leads = !queue->leading && !STAILQ_EMPTY(&queue->pending);
 	queue->leading = queue->leading || leads;
-	queue->leader_must_return = leads ? leader_must_return : queue->leader_must_return;
+	queue->leader_must_return = leads ? must_return : queue->leader_must_return;
 	pthread_mutex_unlock(&queue->lock);
 	return leads;
 }
@@ -192,7 +192,7 @@ static bool leftovers_take(struct commit_queue *queue, bool leader_must_return)
 int commit_update(struct commit_queue *queue, store_fn *fn, void *arg)
 {
 	struct store_job self = { .fn = fn, .arg = arg, .state = JOB_WAITING };
-	bool relieves; /* it waits anyway */
+	bool relieves; /* unused: this caller blocks anyway */
 	bool leads = job_add(queue, &self, &relieves);
 
 	if (leads || job_wait(&self) == JOB_LEADS) {
@@ -203,7 +203,7 @@ int commit_update(struct commit_queue *queue, store_fn *fn, void *arg)
 	return self.result;
 }
 
-/* Changes nothing, and is not counted either. */
+/* Fails, so that it is not counted as an update. */
 static int nothing(struct store_txn *txn, void *arg)
 {
 	(void)txn, (void)arg;

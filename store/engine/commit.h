@@ -1,5 +1,5 @@
 /*
- * The queue of updates, and who commits them: group commit for every engine that commits on its callers' threads.
+ * The queue of updates and its leader: group commit for every engine that commits on its callers' threads.
  *
  *	commit_init(&queue, engine, run, gather)
  *	commit_update(), commit_submit()        from any thread
@@ -28,9 +28,9 @@ struct commit_queue {
 	bool gather; /* a commit takes long enough that waiting for others to join pays */
 
 	pthread_mutex_t lock;
-	struct job_list pending; /* lock: not yet taken by a leader */
-	bool leading;            /* lock: somebody leads */
-	bool leader_must_return; /* lock: whoever does has an answer to give, and wants somebody to wait for the lead */
+	struct job_list pending;      /* lock: not yet taken by a leader */
+	bool leading;                 /* lock: a thread leads */
+	bool leader_must_return;      /* lock: the leader's own job is done; the next submitter must block and lead */
 	_Atomic unsigned int waiting; /* lock to change it: how many are pending */
 	unsigned int last_batch;      /* the leader's, as the next: requests in it */
 	int64_t last_time;            /* ns it took */

@@ -41,7 +41,7 @@ struct foreign_type {
 /* What every kind begins with. */
 struct foreign {
 	const struct foreign_type *type;
-	uint64_t total; /* records to come when opened; 0: nobody knows */
+	uint64_t total; /* records to come when opened; 0: unknown */
 	char error[FOREIGN_ERROR_MAX];
 };
 

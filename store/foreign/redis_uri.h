@@ -7,7 +7,7 @@
 struct redis_uri {
 	char host[256];
 	char user[128];
-	char password[512]; /* shown to nobody but the server */
+	char password[512]; /* sent to the server only, never printed */
 	int port;
 	int db;
 };

@@ -53,8 +53,8 @@ static int job_run(struct engine *engine, struct store_job *job, struct outcome 
 }
 
 /*
- * Whether what is written now would be lost, or granted elsewhere too. Before it is answered as durable that is looked at every
- * time; without waiting for the disk, calls of the system are a good part of a commit, and a moment's commits may be lost anyway.
+ * Whether a commit would be lost, or granted by another daemon too. A durable commit looks every time. With sync=off, system calls are a
+ * large part of a commit and the newest commits may be lost anyway, so it looks now and then.
  */
 static bool files_are_gone(struct engine *engine)
 {
@@ -86,7 +86,7 @@ static int batch_try(struct engine *engine, struct store_job *first, bool alone,
 	return rc;
 }
 
-/* As batch_try(); a failure becomes everybody's result. Negative errno. */
+/* As batch_try(); a failure becomes the result of each job. Negative errno. */
 static int batch_commit(struct engine *engine, struct store_job *first, bool alone)
 {
 	struct outcome outcome = { .kept = 0 };
@@ -105,7 +105,7 @@ static int batch_commit(struct engine *engine, struct store_job *first, bool alo
 	return lmdb_errno(rc);
 }
 
-/* Whether one of the jobs only asks for LMDB to get what the log has. */
+/* Whether one of the jobs asks for a flush. */
 static bool batch_flushes(const struct job_list *batch)
 {
 	const struct store_job *r = STAILQ_FIRST(batch);
@@ -116,8 +116,8 @@ static bool batch_flushes(const struct job_list *batch)
 }
 
 /*
- * One that asks for too much must not fail the others: if they do not fit together, each is tried alone. So is each if LMDB
- * did not get what the log has: those who did not ask for that need only the log.
+ * A job that is too large must not fail the others: if the batch does not fit, each job is tried alone. So is each job if a flush
+ * failed: jobs that did not ask for a flush need only the log.
  */
 void lmdb_batch_run(struct engine *engine, struct job_list *batch)
 {

@@ -1,14 +1,13 @@
 /*
- * How a commit is kept. Usually as an entry of the log, and in memory as the layer over LMDB; from time to time the whole
- * layer becomes a transaction of LMDB, and the log begins anew: on a thread of its own if there is plenty of space. Such a
- * transaction waits for the disk whatever `sync` says: LMDB without that leaves a damaged file after a crash of the machine.
- * A commit that is too large for the log, or comes while space is low, is a transaction of LMDB at once, together with what the
- * log has.
+ * How a layer is committed. Usually as an entry of the log, and in memory as the layer over LMDB. From time to time a flush makes the whole
+ * layer a transaction of LMDB, and the log begins anew: on the flusher's thread if there is plenty of space. Such a transaction waits for
+ * the disk whatever `sync` says: LMDB without that leaves a damaged file after a crash of the machine. A commit that is too large for the
+ * log, or comes while space is low, is a transaction of LMDB at once, together with what the log has.
  *
- * What was answered never depends on pages that might not be there: the log has only what LMDB has the pages for as soon as
- * nobody reads an older state. Until then LMDB may find none, because it leaves alone whatever was given up since. So while
- * space is low and somebody reads, a commit goes to the log as long as that is so; if it cannot, it waits for those who
- * read to end. Nothing can be done about another process that reads and does not end.
+ * An answered commit never depends on pages that might be missing: the log has only what LMDB has pages for as soon as no thread or process
+ * reads an older state. Until then LMDB may find none, because it does not reuse pages that were given up since. So while space is low and
+ * there is a reader, commits go to the log as long as it has the pages; then a commit waits until the readers of this process end. A
+ * reader in another process that does not end cannot be helped.
  */
 #include "lmdb_commit.h"
 
@@ -48,7 +47,7 @@ static bool log_is_better(struct engine *engine, const struct layer *layer)
 	return layer->writes.count + layer->overflow <= LAYER_MAX && lmdb_space_fits(engine, layer);
 }
 
-/* Once LMDB may be dead, nobody knows which of its transactions an entry would continue. */
+/* Once LMDB may be dead, it is unknown which of its transactions an entry would continue. */
 static bool log_takes_it(const struct engine *engine)
 {
 	return lmdb_log_fits(&engine->log) && !lmdb_is_dead(engine);

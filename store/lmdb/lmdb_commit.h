@@ -1,4 +1,4 @@
-/* How a commit is kept: in the log, or as a transaction of LMDB. */
+/* How a layer is committed: in the log, or as a transaction of LMDB. */
 #ifndef STORE_LMDB_COMMIT_H
 #define STORE_LMDB_COMMIT_H
 
@@ -14,11 +14,11 @@ int lmdb_commit_start(struct engine *engine);
 /* Leaves nothing in the log. Before the environment is closed. */
 void lmdb_commit_end(struct engine *engine);
 
-/* What a commit asks for beside being kept. */
+/* What a commit asks for. */
 enum commit_how {
 	COMMIT_ANY,
 	COMMIT_DURABLE, /* on disk, whatever `sync` says */
-	COMMIT_FLUSHED, /* LMDB's */
+	COMMIT_FLUSHED, /* in LMDB */
 };
 
 /*
@@ -28,7 +28,7 @@ enum commit_how {
 int lmdb_commit(struct engine *engine, struct layer *layer, enum commit_how how);
 
 /*
- * After lmdb_commit() found no pages: waits until nobody in this process reads, and gives LMDB what the log has. By the
+ * After lmdb_commit() found no pages: waits until no thread of this process reads, and flushes. By the
  * leader. True if a commit may find pages now.
  */
 bool lmdb_commit_make_space(struct engine *engine);

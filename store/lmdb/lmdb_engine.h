@@ -1,5 +1,5 @@
 /*
- * The LMDB engine's inside, shared by its files and nobody else:
+ * The LMDB engine's inside, shared by its files only:
  *
  *	lmdb_store.c    opening, closing, the engine's table
  *	lmdb_new.c      the data file of a new store
@@ -11,8 +11,8 @@
  *	lmdb_view.c     reads, and the pool of read transactions
  *	lmdb_readers.c  who reads an older state
  *	lmdb_batch.c    a batch of updates as one commit
- *	lmdb_commit.c     how a commit is kept: in the log, or as a transaction of LMDB
- *	lmdb_flush.c   how what the log has becomes LMDB's
+ *	lmdb_commit.c     how a layer is committed: in the log, or as a transaction of LMDB
+ *	lmdb_flush.c   the flush: what the log has becomes a transaction of LMDB
  *	lmdb_flusher.c   the same on a thread of its own, while commits go on
  *	lmdb_layer.c    what the log says, in memory
  *	lmdb_log.c      the log on disk
@@ -25,8 +25,8 @@
  *	lmdb_error.c    what an LMDB code means
  *
  * Lock order: leadership (commit.h; its lock is never held across a transaction), map_lock, look_lock, space_lock, pin_lock,
- * pool_lock. Whoever reads the map holds map_lock shared, except the leader, who alone moves the map, and the thread that gives LMDB
- * what the log has: the leader moves nothing before that is done.
+ * pool_lock. A thread that reads the map holds map_lock shared, except the leader, which alone moves the map, and the flusher: the leader
+ * moves nothing before the flusher is done.
  */
 #ifndef STORE_LMDB_ENGINE_H
 #define STORE_LMDB_ENGINE_H
@@ -70,7 +70,7 @@ struct engine {
 	_Atomic bool changed;      /* they are not, or another program wrote to them: nothing works */
 	_Atomic bool lost;         /* that transaction cannot be read any more: nothing works */
 	_Atomic bool dead;         /* LMDB had an error after which it does nothing any more */
-	_Atomic int flush_error;   /* what became of the last try to give LMDB something: an LMDB code */
+	_Atomic int flush_error;   /* result of the last flush: an LMDB code */
 
 	uint64_t limit;     /* largest size of the data file, as asked for */
 	uint64_t map_limit; /* as far as the map may grow: more than that if the file was larger already */

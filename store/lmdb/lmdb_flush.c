@@ -32,7 +32,7 @@ static int write_apply(struct engine *engine, MDB_txn *txn, const struct txn_wri
 }
 
 /*
- * After a commit that failed. If it was the page that makes a transaction current, nobody knows whether it is on disk:
+ * After a commit that failed. If it was the page that makes a transaction current, it is unknown whether it is on disk:
  * entries that continue the transaction before might be void, and LMDB does nothing any more. Before that page nothing has
  * changed, and the log goes on.
  */
@@ -226,6 +226,6 @@ int lmdb_flush_all(struct engine *engine)
 {
 	int rc = lmdb_flush_layer(engine, engine->layer);
 
-	/* While others read, pieces give up what nobody can use, and are more than the whole. */
+	/* While there are readers, the pages that pieces give up cannot be reused, and pieces need more pages than the whole. */
 	return lmdb_is_short(engine, rc) && !lmdb_readers_lag(engine) ? pieces_flush(engine) : rc;
 }

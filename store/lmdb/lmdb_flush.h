@@ -1,4 +1,4 @@
-/* How what the log has becomes LMDB's. */
+/* The flush: what the log has becomes a transaction of LMDB. */
 #ifndef STORE_LMDB_FLUSH_H
 #define STORE_LMDB_FLUSH_H
 
@@ -10,7 +10,7 @@ struct engine;
 /* One transaction that makes LMDB have a layer, with that mark. On any thread, one at a time. 0 or an LMDB code. */
 int lmdb_flush_apply(struct engine *engine, const struct layer *layer, uint64_t mark);
 
-/* What became of a try to give LMDB something. By the leader. */
+/* Notes the result of a flush. By the leader. */
 void lmdb_flush_note(struct engine *engine, int rc);
 
 /* Makes LMDB have a layer, by one transaction. By the leader, as the next three. 0, or an LMDB code: then nothing has changed. */

@@ -1,5 +1,5 @@
 /*
- * LMDB is given what the log has on a thread of its own, so that no commit waits for it. That thread makes one transaction of
+ * The flusher: a thread that flushes while commits go on, so that no commit waits for LMDB. It makes one transaction of
  * the layer that is committed at that moment, with a mark chosen beforehand. Meanwhile commits go on, in the log's other
  * half and in layers that contain that one (`under`), and views lie on either of LMDB's transactions. Later, before
  * a batch of its own, the leader takes over: from then on only what came meanwhile is laid over LMDB.
@@ -47,7 +47,7 @@ static enum flusher_state state_await(struct lmdb_flusher *flusher, enum flusher
 	return state;
 }
 
-/* Blocks are allocated ahead here too: that takes its time, and the leader has none. */
+/* Blocks are allocated ahead here too: that may take long, and would delay commits on the leader's thread. */
 static void layer_flush(struct engine *engine)
 {
 	struct lmdb_flusher *flusher = &engine->flusher;
@@ -114,7 +114,7 @@ static void flush_start(struct engine *engine)
 	state_set(flusher, FLUSHER_BUSY);
 }
 
-/* LMDB has it. Nobody else writes to LMDB, so its newest transaction is that one. 0 or an LMDB code. */
+/* The flush succeeded. No other thread writes to LMDB, so its newest transaction is the flusher's. 0 or an LMDB code. */
 static int rest_publish(struct engine *engine)
 {
 	struct lmdb_view *reader = engine->reader;

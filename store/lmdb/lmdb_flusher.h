@@ -14,39 +14,39 @@ struct engine;
 enum flusher_state {
 	FLUSHER_IDLE,
 	FLUSHER_BUSY,
-	FLUSHER_DONE, /* and the leader does not know yet */
-	FLUSHER_END,  /* the thread is to go */
+	FLUSHER_DONE, /* the leader has not taken over yet */
+	FLUSHER_END,  /* the thread must end */
 };
 
-/* The thread that gives LMDB a layer. What it works on is its own while it is busy, and the leader's otherwise. */
+/* The flusher. The fields from `layer` on belong to the thread while it is busy, and to the leader otherwise. */
 struct lmdb_flusher {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	_Atomic unsigned int state; /* enum flusher_state; lock to change it */
 	bool started;               /* the leader's, as the next */
-	bool unable;                /* there is no thread to be had */
+	bool unable;                /* no thread could be started */
 	pthread_t thread;
 	struct layer *layer;
 	uint64_t mark; /* that LMDB gets along with it */
-	int rc;        /* what became of it: an LMDB code */
+	int rc;        /* its result: an LMDB code */
 };
 
 /*
- * Before a batch: takes over what LMDB was given meanwhile, and gives it more if there is enough. By the leader, as the next. 0,
+ * Before a batch: takes over a flush that has ended, and starts another if there is enough to flush. By the leader, as the next. 0,
  * or an LMDB code if the store is lost.
  */
 int lmdb_flusher_turn(struct engine *engine);
 
 /*
- * Waits until LMDB is given nothing any more, so that only the leader writes to it. `*rest` gets `layer` without what LMDB has
- * got: a reference. 0, or an LMDB code.
+ * Waits until no flush runs, so that only the leader writes to LMDB. `*rest` gets `layer` without what was flushed: a
+ * reference. 0, or an LMDB code.
  */
 int lmdb_flusher_wait(struct engine *engine, struct layer *layer, struct layer **rest);
 
 /* Ends the thread. Before the environment is closed. */
 void lmdb_flusher_end(struct engine *engine);
 
-/* How many writes LMDB is given at a time, at least. Only tests change it. */
+/* A flush starts at so many writes. Only tests change it. */
 extern size_t lmdb_flusher_writes;
 
 #endif

@@ -17,7 +17,7 @@
 /* Keys and values of layers that came one after the other. Only the leader adds to it. */
 struct layer_bytes {
 	_Atomic unsigned int refs;
-	_Atomic(struct layer *) spare; /* the last that nobody needs any more: its memory is for the next */
+	_Atomic(struct layer *) spare; /* the last layer that was dropped: its memory is for the next */
 	struct arena arena;
 };
 

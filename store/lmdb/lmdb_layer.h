@@ -15,14 +15,14 @@
 /*
  * Writes that are committed and not LMDB's yet, laid over its transaction `base`. Never changes.
  *
- * While LMDB is given a layer behind the leader's back, all that come after it contain it: `under`. The transaction that this
+ * While the flusher works on a layer, all later layers contain it: `under`. The transaction that this
  * becomes is known by its mark beforehand, and such a layer may lie on that one as well: what they both have is the same.
  */
 struct layer {
 	_Atomic unsigned int refs;
 	struct layer_bytes *bytes; /* shared by all layers that came one after the other */
 	uint64_t base;
-	struct layer *under; /* NULL: LMDB is given nothing */
+	struct layer *under; /* NULL: no flush runs */
 	uint64_t next;       /* mark of the transaction that `under` becomes; 0: none */
 	size_t fresh;        /* writes that are not in `under` */
 	size_t fresh_overflow;
@@ -65,7 +65,7 @@ struct layer *layer_over(struct layer *under, uint64_t mark);
 struct layer *layer_rest(const struct layer *layer);
 
 /*
- * Where the bytes of layers end now, and back to that: by the leader, when the layers made since are nobody's. Otherwise a
+ * Where the bytes of layers end now, and back to that: by the leader, when the layers made since have no reference. Otherwise a
  * disk that fails for long would fill the memory with what could not be committed.
  */
 struct arena_mark layer_mark(const struct layer *layer);

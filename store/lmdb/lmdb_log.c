@@ -308,7 +308,7 @@ int lmdb_log_write(struct lmdb_log *log, bool ordered, bool sync)
 	log->used = true;
 	int rc = bytes_put(log, log->entry, log->len, log->end, sync);
 	if (rc < 0) {
-		/* Whoever is told that it failed must not find it done after a crash. */
+		/* A commit that was answered as failed must not be there after a crash. */
 		(void)bytes_put(log, &nothing, sizeof(nothing), log->end, sync);
 		log->broken = true;
 		return rc;

@@ -10,7 +10,7 @@
 #include <endian.h>
 #include <string.h>
 
-/* The last key there can be, and too long for a user of the store: nobody reads it or writes it by accident. */
+/* The last key there can be, and longer than store_put() allows: no user of the store can read or write it. */
 static MDB_val mark_key(unsigned char bytes[STORE_KEY_MAX + 1])
 {
 	return (MDB_val){ .mv_size = STORE_KEY_MAX + 1, .mv_data = memset(bytes, 0xff, STORE_KEY_MAX + 1) };

@@ -14,7 +14,7 @@ struct lmdb_shape {
 	uint64_t pages;      /* of the file */
 	uint64_t list_pages; /* of the tree that lists free pages */
 	uint64_t list_depth;
-	uint64_t free;  /* pages that the next transaction can use again, once nobody reads an older state */
+	uint64_t free;  /* pages that the next transaction can use again, once no reader has an older state */
 	uint64_t later; /* pages that only the one after that can */
 };
 

@@ -21,7 +21,7 @@
 
 struct oldest {
 	uint64_t base;
-	bool lags; /* somebody reads an older one */
+	bool lags; /* a reader has an older one */
 };
 
 /* A line of LMDB's table of readers: process, thread, and what it reads, "-" if nothing. */

@@ -1,4 +1,4 @@
-/* Who reads an older state, here and in other processes. */
+/* Readers of an older state, in this process and in others. */
 #ifndef STORE_LMDB_READERS_H
 #define STORE_LMDB_READERS_H
 
@@ -22,10 +22,10 @@ void lmdb_readers_leave(struct engine *engine);
 int lmdb_readers_lock(const struct engine *engine, uint64_t base);
 void lmdb_readers_unlock(const struct engine *engine);
 
-/* Whether somebody reads an older state than the leader. By the leader, as the next two. */
+/* Whether a reader has an older state than the leader. By the leader, as the next two. */
 bool lmdb_readers_lag(struct engine *engine);
 
-/* Waits until nobody else in this process reads, and keeps them from it until they may again. */
+/* Waits until no other thread of this process reads, and blocks new reads until lmdb_readers_go(). */
 void lmdb_readers_stop(struct engine *engine);
 void lmdb_readers_go(struct engine *engine);
 

@@ -179,7 +179,7 @@ static int entries_read(struct lmdb_log *log, const unsigned char *bytes, struct
 	while (rc == 0 && entry_find(log, bytes)) {
 		struct entry_head head = head_at(bytes, log->end);
 
-		/* Whoever reads along may be overtaken by whoever writes, and finds that out by LMDB's transaction. */
+		/* The writer may overtake a process that reads along, which finds that out by LMDB's transaction. */
 		if (head.len < sizeof(head) || head.len > log->limit - log->end)
 			return -EUCLEAN;
 		log->used = true;

@@ -3,8 +3,8 @@
  * page, and space is called low as soon as what lies ahead plus what can be used again falls below a reserve: then whatever
  * adds is refused, and what removes still goes through, on a full disk too.
  *
- * What can be used again counts whether or not somebody still reads it. A transaction of LMDB may therefore find fewer pages
- * than there are; see lmdb_commit() for what is done then. What is in the log never needs more than there are.
+ * Reusable pages count whether or not a reader still needs them. A transaction of LMDB may therefore find fewer pages
+ * than there are; lmdb_commit() handles that. What is in the log never needs more than there are.
  */
 #include "lmdb_space.h"
 

@@ -16,7 +16,7 @@ struct space {
 	struct lmdb_shape shape;
 	uint64_t ahead;          /* of the last used one, within the limit */
 	uint64_t beyond_reserve; /* there are for what adds; 0: space is low */
-	uint64_t all;            /* there are, once nobody reads an older state */
+	uint64_t all;            /* there are, once no reader has an older state */
 	uint64_t promised;       /* bytes, and part of the reserve then */
 	bool turn;               /* space is low only until the next transaction */
 };
@@ -34,7 +34,7 @@ size_t lmdb_map_start(uint64_t max_bytes, uint64_t file_size);
 /* Sets the limits and looks for the first time how much space there is. Once the environment is open. */
 void lmdb_space_init(struct engine *engine, uint64_t max_bytes);
 
-/* Whether LMDB is sure to have the pages for a layer beside the reserve, once nobody reads an older state. */
+/* Whether LMDB is sure to have the pages for a layer beside the reserve, once no reader has an older state. */
 bool lmdb_space_fits(struct engine *engine, const struct layer *layer);
 
 /*
@@ -49,7 +49,7 @@ bool lmdb_space_squeezes(struct engine *engine, size_t log_bytes);
 /* Whether space is low only because the newest transaction gave pages up, which the next but one can use. */
 bool lmdb_space_turns(struct engine *engine);
 
-/* Space is low until it is looked at again: LMDB found no pages, whoever keeps them. */
+/* Space is low until it is looked at again: LMDB found no pages, for whatever reason. */
 void lmdb_space_short(struct engine *engine);
 
 /* Looks how much space is left after a commit. map_lock held shared, or by the leader. */

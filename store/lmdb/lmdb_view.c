@@ -247,7 +247,7 @@ static int view_join(struct engine *engine, struct lmdb_view *view)
 }
 
 /*
- * As view_match(), in a process that reads along: the log on disk is the layer. Whoever writes overwrites entries only after
+ * As view_match(), in a process that reads along: the log on disk is the layer. The writer overwrites entries only after
  * LMDB has its next transaction, so what was read belongs to this one if this one is what a view would begin with even now.
  * Otherwise what was overwritten meanwhile may look damaged.
  */

@@ -121,8 +121,8 @@ static bool set_reserve(struct store_txn *txn)
 }
 
 /*
- * Puts a write of `key` at index `at`; a value without data removes the key. Both are put right behind the write: whoever
- * finds it has them in the cache.
+ * Puts a write of `key` at index `at`; a value without data removes the key. Both follow the write in memory: a search
+ * that finds the write has them in the cache.
  */
 static bool set_insert(struct store_txn *txn, size_t at, struct slice key, struct slice value)
 {
