@@ -7,7 +7,7 @@
  *	node = numbers_get(numbers, id)			NULL: no longer, or never, in the table
  *	numbers_remove(numbers, node->slot)
  *
- * numbers_get() and numbers_id() take no lock and may be called by any thread; numbers_id() only for a slot that is in use. The
+ * numbers_get() and numbers_id() take no lock and may be called by any thread; numbers_id() only for a place (`at`) in use. The
  * caller serialises the other two. A thing must not be freed while another thread may still ask for its number; the kernel names
  * none that it has forgotten or released.
  */
@@ -22,10 +22,10 @@ struct numbers *numbers_new(void);
 void numbers_free(struct numbers *numbers);
 
 /* 0 or -ENOMEM. */
-int numbers_add(struct numbers *numbers, void *item, uint32_t *slot);
-void numbers_remove(struct numbers *numbers, uint32_t slot);
+int numbers_add(struct numbers *numbers, void *item, uint32_t *out);
+void numbers_remove(struct numbers *numbers, uint32_t at);
 
-uint64_t numbers_id(const struct numbers *numbers, uint32_t slot);
+uint64_t numbers_id(const struct numbers *numbers, uint32_t at);
 void *numbers_get(const struct numbers *numbers, uint64_t id);
 
 #endif
