@@ -15,7 +15,7 @@
 #include "waits.h"
 #include "why.h"
 
-/* The caller does not join the queue of a lock that is not his, or must not hold it already. */
+/* Explains why a caller that does not join the queue cannot have the lock; with `exclusive`, a second take is refused too. */
 static int acquire_refuse(struct op *op, struct slice lock, const struct record_lock *record)
 {
 	if (record->state == RECORD_DELAYED)
@@ -58,8 +58,8 @@ static int acquire_in_txn(struct op *op)
 }
 
 /*
- * Whom the lock is for. An administrator may take one for another user in the same step: moving in from elsewhere, where
- * users may be that this system does not have.
+ * Fills in the future holder. An administrator may take a lock for another user in the same step. An import needs that: its users
+ * may be unknown to this system.
  */
 static int acquire_holder(struct atlock *al, struct acquire *acquire, struct atlock_why *why)
 {
@@ -75,7 +75,7 @@ static int acquire_holder(struct atlock *al, struct acquire *acquire, struct atl
 	return holder_give(al->users, acquire->change.owner, &acquire->holder, why);
 }
 
-/* Everything that can be refused without looking at the lock. */
+/* Checks everything that can be refused without reading the lock. */
 static int acquire_prepare(struct atlock *al, const struct atlock_request *req, bool joins, struct acquire *acquire,
 			   struct atlock_why *why)
 {
@@ -131,7 +131,7 @@ static int acquire_begin(struct op *op, struct atlock *al, const struct atlock_r
 	return 0;
 }
 
-/* Ends it: the caller is told of the lock if he has it now. */
+/* Ends it: fills `out` if the caller holds the lock now. */
 static int acquire_end(struct acquire *acquire, int rc, struct atlock_grant *out)
 {
 	text_change_free(&acquire->change);
@@ -153,7 +153,7 @@ int atlock_acquire(struct atlock *al, const struct atlock_request *req, struct a
 }
 
 struct started {
-	struct op op; /* first: the end of the operation finds the rest by it */
+	struct op op; /* must be first: cast back to the enclosing struct when the operation ends */
 	struct acquire acquire;
 	struct atlock_grant *out;
 };
@@ -181,7 +181,7 @@ void atlock_acquire_start(struct atlock *al, const struct atlock_request *req, s
 		op_submit(&started->op, acquire_in_txn, started_end);
 }
 
-#define ACQUIRE_ALL_MAX 65536 /* nobody else writes meanwhile */
+#define ACQUIRE_ALL_MAX 65536 /* bounds the transaction: it blocks all other writers */
 
 struct acquire_all {
 	struct acquire *each;
@@ -236,7 +236,7 @@ int atlock_acquire_all(struct atlock *al, const struct atlock_request *reqs, siz
 	return rc;
 }
 
-/* --- With a place in the queue --- */
+/* --- With a ticket in the queue --- */
 
 int atlock_enqueue(struct atlock *al, const struct atlock_request *req, uint64_t *ticket, struct atlock_grant *grant,
 		   struct atlock_why *why)
@@ -269,7 +269,7 @@ int atlock_wait(struct atlock *al, const struct atlock_request *req, atlock_done
 	if (rc < 0)
 		return rc;
 	began = steady_now();
-	op.call = METRICS_NONE; /* it is counted when the wait ends */
+	op.call = METRICS_NONE; /* counted when the wait ends, or below if there is none */
 	op.wait = waits_add(al->waits, req, done, arg);
 	if (wait != NULL)
 		*wait = op.wait;

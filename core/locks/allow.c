@@ -6,7 +6,7 @@
 #include "holder.h"
 #include "why.h"
 
-/* The verdict, or -EIO. Costs nothing where there is no policy. */
+/* The verdict, or -EIO. Costs nothing without a policy. */
 static int allow_ask(struct op *op, struct slice lock, enum policy_action action, char path[ATLOCK_PATH_MAX],
 		     size_t *line)
 {

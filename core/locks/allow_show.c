@@ -1,4 +1,4 @@
-/* What the policy lets a caller lend, and what it lets a reader see of a lock, as atlock.h asks it. */
+/* What the policy lets a caller lend, and what it lets a reader see of a lock: functions of atlock.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,7 +38,7 @@ bool atlock_hides(struct atlock *al)
 	return al != NULL && policy_hides(state_config(al)->policy);
 }
 
-/* Writes one line into `out`, which has room for it; without its value if that is not for the reader. */
+/* Writes one line into `out`, which is large enough; hides the value if the reader may not see it. */
 static size_t line_show(const struct policy *policy, struct policy_question question, const struct meta_line *line,
 			char *out)
 {
@@ -51,7 +51,7 @@ static size_t line_show(const struct policy *policy, struct policy_question ques
 		memcpy(key, line->key, line->key_len);
 	question.key = key;
 	rc = policy_decide(policy, &question, NULL);
-	/* What cannot be told is not shown. */
+	/* A value is hidden if the policy cannot be evaluated. */
 	if (rc == POLICY_DENY || rc < 0) {
 		value = ATLOCK_HIDDEN;
 		len = strlen(ATLOCK_HIDDEN);
@@ -86,7 +86,7 @@ int atlock_view_hide(struct atlock *al, const struct atlock_caller *reader, cons
 	if (atlock_name_show(al, &view->name, path, sizeof(path)) < 0)
 		return -EIO;
 	policy_user_find(policy, al->users, reader->owner, reader->uid, &user);
-	/* Every line is at least "=\n", so that this is room for all of them hidden. */
+	/* Every line has at least the two bytes "=\n", so this is enough space if all values are hidden. */
 	out = malloc(left + (left / 2 + 1) * strlen(ATLOCK_HIDDEN));
 	if (out == NULL)
 		return -ENOMEM;

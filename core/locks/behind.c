@@ -12,7 +12,7 @@
 struct stand;
 LIST_HEAD(stand_list, stand);
 
-/* A holder who stands behind one call or many: kept once, because a session may stand behind thousands. */
+/* A holder that stands behind one call or many. Stored once, because a session may stand behind thousands of calls. */
 struct stander {
 	LIST_ENTRY(stander) link;
 	struct stand_list stands;
@@ -54,7 +54,7 @@ int behind_new(struct behind **out)
 	return 0;
 }
 
-/* All calls have ended. */
+/* Call it when all calls have ended. */
 void behind_free(struct behind *behind)
 {
 	if (behind == NULL)
@@ -73,7 +73,7 @@ static struct stander_list *bucket_of(struct behind *behind, struct slice who)
 	return &behind->buckets[hash % BUCKETS];
 }
 
-/* A start that is unknown is any. Caller holds the mutex, as of all below. */
+/* A start of 0 is unknown and matches any. The caller holds the mutex, here and in all functions below. */
 static bool stander_is(const struct stander *stander, struct slice owner, struct slice who, uint64_t start)
 {
 	return stander->owner_len == owner.len && stander->who_len == who.len &&

@@ -1,7 +1,7 @@
 /*
- * Who stands behind a blocked call: holders beside the one it waits as whose locks cannot end before it returns, because the
- * process that made the call is the one that would end them. The wait-for graph follows them as it follows the waiter (waitfor.h).
- * In memory only: blocked calls die with the manager. Private to core/.
+ * The holders that stand behind a blocked call. They are not the waiter itself, but their locks cannot end before the call
+ * returns, because the process that made the call is the one that would end them. The wait-for graph follows them as it follows
+ * the waiter (waitfor.h). In memory only: blocked calls die with the manager. Private to core/.
  *
  * Any thread may call; the table has a mutex of its own, a leaf.
  */
@@ -14,20 +14,20 @@
 #define BEHIND_MAX 16 /* holders behind one call, at most */
 
 struct behind;
-struct behind_call; /* those of one call */
+struct behind_call; /* the holders behind one call */
 
 int behind_new(struct behind **out);
 void behind_free(struct behind *behind);
 
-/* Enters who stands behind the call `number`; NULL without memory. */
+/* Enters the holders that stand behind the call `number`; NULL without memory. */
 struct behind_call *behind_add(struct behind *behind, uint64_t number, const struct atlock_caller *holders, size_t n);
 
-/* The call has ended. NULL is allowed. */
+/* Removes the entry when the call has ended. NULL is allowed. */
 void behind_remove(struct behind *behind, struct behind_call *call);
 
 /*
- * The calls that this holder stands behind: at most `cap` of their numbers, and how many those are. `start` is that of a process or
- * session, 0 if it is unknown.
+ * Writes the numbers of the calls that this holder stands behind, at most `cap`, and returns how many it wrote. `start` is that
+ * of a process or session, 0 if unknown.
  */
 size_t behind_calls(struct behind *behind, struct slice owner, struct slice who, uint64_t start, uint64_t *numbers,
 		    size_t cap);

@@ -1,4 +1,4 @@
-/* Finding out who stands behind a blocked call, and whether that closes a circle. */
+/* Finds the holders that stand behind a blocked call, and whether they close a circle. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@
 
 #define ANCESTORS_MAX 64
 #define RUN_NAME \
-	"atlock" /* the process that holds the locks of an `atlock run` is called so, and nothing else of that name holds any */
+	"atlock" /* name of the process that holds the locks of an `atlock run`; no other process of that name holds locks */
 
 struct found {
 	struct atlock *al;
@@ -25,7 +25,7 @@ struct found {
 	struct atlock_caller holders[];
 };
 
-/* As large as need be: mostly only a session is found, and many threads may be at it. */
+/* Allocates no more than needed: mostly only a session is found, and many threads may do this at the same time. */
 static struct found *found_new(struct atlock *al, size_t files)
 {
 	size_t cap = 1 + files + (al->watch != NULL && !watch_empty(al->watch) ? BEHIND_MAX : 0);
@@ -49,7 +49,7 @@ static void found_add(struct found *found, const struct atlock_caller *holder)
 	found->holders[found->count++] = *holder;
 }
 
-/* Its locks as "@pid:", if it can have any. */
+/* Adds the process as holder "@pid:", if it can have locks. */
 static void found_process(struct found *found, const struct process *process)
 {
 	struct atlock_caller holder;
@@ -76,12 +76,12 @@ static bool is_run(pid_t pid)
 	return strcmp(comm, RUN_NAME) == 0;
 }
 
-/* The parent of a process: 0, or 1 if it has none that can be seen. */
+/* Reads the parent of a process: 0, or 1 if it has none that is visible. */
 static int parent_read(const struct process *child, struct process *out)
 {
 	if (child->parent <= 1 || process_read(child->parent, out) < 0)
 		return 1;
-	/* A parent is older than its child: else it is gone and its pid another's. */
+	/* A parent is older than its child. A younger one has got the pid of a parent that is gone. */
 	return out->pid != child->parent || out->start > child->start;
 }
 
@@ -102,7 +102,10 @@ size_t atlock_lineage(pid_t tid, pid_t *out, size_t cap)
 	return n;
 }
 
-/* An `atlock run` gives its locks back when its command ends, which this process is, or was started by. */
+/*
+ * Adds each `atlock run` above this process: it releases its locks only when its command, this process or an ancestor of it,
+ * ends.
+ */
 static void found_runs(struct found *found, const struct process *self)
 {
 	struct process child = *self;
@@ -116,8 +119,8 @@ static void found_runs(struct found *found, const struct process *self)
 }
 
 /*
- * The process of thread `tid`. Another thread of it could end what the process has, so that counts only if there is none. What
- * cannot be seen, of another pid namespace or with hidepid, does not count.
+ * Adds the process of thread `tid`. Its own locks and files count only if it has a single thread: another thread could release
+ * them. Processes that are not visible (another pid namespace, hidepid) do not count.
  */
 static void found_self(struct found *found, pid_t tid, const struct atlock_caller *files, size_t n)
 {
@@ -140,7 +143,7 @@ struct check {
 	const struct found *found;
 };
 
-/* The actors, and the wait with its lock: 0, or 1 if it has ended. */
+/* Loads the actors, and the wait with its lock: 0, or 1 if the wait has ended. */
 static int check_load(struct op *op, struct actor *waiter, struct actor behind[BEHIND_MAX], struct slice *lock,
 		      struct record_lock *record)
 {
@@ -198,8 +201,8 @@ static int found_check(const struct found *found, uint64_t wait)
 }
 
 /*
- * Two calls that close a circle between them may both get here: each is entered before it looks, so the later look sees both. The
- * look costs no commit, which is made only when there is a circle.
+ * Two calls that close a circle between them may both get here. Each is entered before it searches, so the later search sees
+ * both. The search needs no commit; only a circle that was found needs one.
  */
 static int found_enter(struct found *found, uint64_t wait)
 {
@@ -210,7 +213,7 @@ static int found_enter(struct found *found, uint64_t wait)
 	return found_check(found, wait);
 }
 
-/* Not on the stack: there are many threads, and each keeps as much of it as it ever needed. */
+/* `found` is not on the stack: there are many threads, and a stack keeps the pages it once used. */
 int atlock_wait_behind(struct atlock *al, uint64_t wait, pid_t tid, uid_t uid, gid_t gid,
 		       const struct atlock_caller *files, size_t n)
 {

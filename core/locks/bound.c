@@ -18,21 +18,21 @@
 #include "why.h"
 
 #define LEAVE_BATCH \
-	256 /* ends of a dead process' locks and waits in one transaction: others get their turn in between */
+	256 /* locks and waits of a dead process ended in one transaction: bounds how long it blocks other writers */
 
-/* Whose locks and tickets are to go. */
+/* Selects the locks and tickets to end. */
 struct leaving {
 	const char *owner; /* NULL: any */
 	const char *who;
 	const char *repo; /* NULL: any; else exactly this one */
-	bool closing;     /* refuse if one is another owner's than the caller's, who is no administrator */
-	bool by_start;    /* only those bound to the process that started then */
+	bool closing; /* refuse if one belongs to another owner than the caller, unless the caller is an administrator */
+	bool by_start; /* only those bound to the process with this start */
 	uint64_t start;
-	size_t most;  /* that are ended in one transaction; 0: all */
+	size_t most;  /* ended in one transaction; 0: no limit */
 	size_t ended; /* in this one */
 	bool more;    /* there may be more */
 	size_t released;
-	int damage; /* of a lock or ticket that was left alone; 0: none */
+	int damage; /* error of a damaged lock or ticket that was skipped; 0: none */
 };
 
 static bool in_repo(struct slice lock, const char *repo)
@@ -46,7 +46,7 @@ static bool in_repo(struct slice lock, const char *repo)
 	return atlock_name_split(&name, &parts) == 0 && strcmp(parts.repo, repo) == 0;
 }
 
-/* Whether that was enough for this transaction. */
+/* Counts one; true if the transaction has done enough. */
 static bool leaving_count(struct leaving *leaving)
 {
 	leaving->ended++;
@@ -77,7 +77,7 @@ static int leave_locks(struct op *op, struct leaving *leaving, struct slice owne
 		}
 		if (rc < 0)
 			return rc;
-		/* Settling may have ended it, and given it to somebody else. */
+		/* expire_lock_queue() may have ended the grant and handed the lock to another holder. */
 		if (rc == 1 || record.token != token || record.state == RECORD_DELAYED)
 			continue;
 		if (leaving->by_start && record.start != leaving->start)
@@ -142,7 +142,7 @@ static int leave_queues(struct op *op, struct leaving *leaving, struct slice own
 	return rc < 0 ? rc : 0;
 }
 
-/* Queues first: whoever leaves must not be handed one of the locks he leaves. */
+/* Tickets before locks: else a leaving holder could be handed one of the locks it leaves. */
 static int leave_all(struct op *op, struct leaving *leaving)
 {
 	struct slice who = slice_of(leaving->who);
@@ -212,7 +212,7 @@ int bound_release(struct atlock *al, pid_t pid, uint64_t start)
 	do
 		rc = leave(al, NULL, &leaving, NULL);
 	while (rc == 0 && leaving.more);
-	/* One damaged record keeps nothing else held; but it is not ended either. */
+	/* A damaged record does not keep other locks held, but it has not been ended either: report it. */
 	return rc == 0 ? leaving.damage : rc;
 }
 
@@ -257,16 +257,16 @@ static bool slice_starts(struct slice text, const char *prefix)
 	return text.len >= strlen(prefix) && memcmp(text.data, prefix, strlen(prefix)) == 0;
 }
 
-/* Calls that another host's manager can still answer are none of our business. */
+/* Tickets and locks of another host are skipped: its manager can still answer its calls. */
 static bool is_elsewhere(const struct op *op, struct slice host)
 {
 	return store_shared(op->al->store) && !slice_equal(host, slice_of(op->al->host));
 }
 
 /*
- * Open files died with the manager that had them, and processes with the boot they belong to. A process of this boot is
- * watched from now on, or has gone meanwhile. A damaged record is left to whoever needs that lock: it must not keep the
- * store from opening.
+ * Releases a lock of an open file, which died with its manager, or of a process of an earlier boot. A process of this boot is
+ * watched from now on, which also notices that it has gone meanwhile. A damaged record is skipped: it must not keep the store
+ * from opening, and the next request for that lock reports it.
  */
 static int recover_lock(struct op *op, struct slice lock)
 {
@@ -325,7 +325,9 @@ static int recover_tickets(struct op *op)
 	return rc < 0 ? rc : 0;
 }
 
-/* Everything that holders of one kind have, owner by owner: there may be a million others in between. */
+/*
+ * Recovers all locks of one kind of holder. Goes owner by owner to skip other kinds: there may be a million of them in between.
+ */
 static int recover_kind(struct op *op, const char *kind)
 {
 	struct record_key owners = record_key_of(TABLE_HELD, (struct slice){ NULL, 0 });

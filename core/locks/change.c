@@ -27,8 +27,8 @@ struct change {
 };
 
 /*
- * Loads a lock that the caller may change, and may do so by the policy (POLICY_ACTIONS: whatever that says). Taking it up is part
- * of every change.
+ * Loads a lock and checks that the caller may change it, by holder and by policy (POLICY_ACTIONS skips the policy). Every change
+ * by the holder also claims a pending grant.
  */
 static int change_begin(struct op *op, struct change *change, enum policy_action action)
 {
@@ -80,12 +80,12 @@ static int change_run(struct atlock *al, const struct atlock_request *req, enum 
 	rc = rules_begin(&op, al, req, call, change, why);
 	if (rc < 0)
 		return rc;
-	/* Taking up what was granted is not limited. */
+	/* Claiming a grant is not rate-limited. */
 	rc = call == METRICS_CLAIM ? 0 : limit_rate(al, req->caller, why);
 	return rc < 0 ? metrics_refused(al, call, rc, why) : op_run(&op, fn);
 }
 
-/* A new lease for `record`: from now, or with `add` on top of what is left. */
+/* Sets a new lease for `record`: from now, or with `add` on top of the time left. */
 static int lease_set(struct op *op, struct record_lock *record, int64_t ttl, bool add)
 {
 	int64_t lease = ttl != 0 ? ttl : record->ttl;
@@ -98,7 +98,7 @@ static int lease_set(struct op *op, struct record_lock *record, int64_t ttl, boo
 	record->renewed = op->now;
 	if (record->ttl == ATLOCK_NEVER && (add || ttl == 0))
 		return 0;
-	/* Both the step and what it leads to are held against max_ttl; the step first, so that the sums cannot overflow. */
+	/* Both the step and the sum must be within max_ttl. The step is checked first, so that the sum cannot overflow. */
 	rc = ttl != 0 ? rules_ttl(op->options, op->caller, ttl, &checked, op->why) : 0;
 	if (rc < 0)
 		return rc;
@@ -110,7 +110,7 @@ static int lease_set(struct op *op, struct record_lock *record, int64_t ttl, boo
 		record->expires += ttl;
 		return 0;
 	}
-	/* Extended again and again, or under a larger max_ttl, the lease may have become longer than one may be asked for. */
+	/* After several extensions, or if max_ttl was larger before, the lease may be longer than max_ttl allows now. */
 	if (lease != ATLOCK_NEVER && lease > op->options->max_ttl)
 		lease = op->options->max_ttl;
 	record->ttl = lease;
@@ -118,7 +118,10 @@ static int lease_set(struct op *op, struct record_lock *record, int64_t ttl, boo
 	return 0;
 }
 
-/* The same for the lock at hand. Its condition, if it has one, must be true for more time; less is always to be had. */
+/*
+ * The same for the lock being changed. A longer lease needs the lock's condition to be true, if it has one; a shorter one does
+ * not.
+ */
 static int change_lease(struct op *op, struct change *change, int64_t ttl, bool add)
 {
 	int rc = allow_lease(op, change->lock, ttl);
@@ -152,7 +155,7 @@ int atlock_renew(struct atlock *al, const struct atlock_request *req, struct atl
 	return change_run(al, req, METRICS_RENEW, &change, renew_in_txn, why);
 }
 
-/* Puts `to` in the holder's place. Tickets it had on this lock have got what they waited for. */
+/* Makes `to` the holder. Removes its tickets on this lock: they have what they waited for. */
 static int holder_set(struct op *op, struct change *change, const struct atlock_caller *to)
 {
 	struct record_lock *new = &change->new;
@@ -164,12 +167,12 @@ static int holder_set(struct op *op, struct change *change, const struct atlock_
 	new->gid = to->gid;
 	new->pid = (uint32_t)to->pid;
 	new->boot = op->al->boot;
-	/* A session that keeps the lock under another owner is still the same session. */
+	/* A session that keeps the lock under another owner is the same session: keep its start. */
 	if (to->bound_start != 0 || !slice_equal(new->who, change->old.who))
 		new->start = to->bound_start;
 	new->state = RECORD_ACQUIRED;
 	new->claim_by = 0;
-	/* What ended the lock before does not end it any more: then a lease must. */
+	/* The process or file that would have ended the lock does so no longer, so a lease must. */
 	if (new->ttl == ATLOCK_NEVER && !op->caller->admin && holder_needs_lease(to)) {
 		new->ttl = op->options->default_ttl;
 		new->expires = op->now + new->ttl;
@@ -214,7 +217,7 @@ int atlock_transfer(struct atlock *al, const struct atlock_request *req, const s
 	return change_run(al, req, METRICS_TRANSFER, &change, transfer_in_txn, why);
 }
 
-/* owner= or who= alone leaves the other as it is, unless it would then be a holder that nothing ends. */
+/* owner= or who= alone keeps the other one, unless nothing would end the lock of the resulting holder. */
 static int write_holder(struct op *op, struct change *change)
 {
 	const struct text_change *text = change->text;
@@ -269,14 +272,14 @@ static int write_in_txn(struct op *op)
 			return rc;
 		change->new.priority = (uint8_t)text->priority;
 	}
-	/* A lease alone is a renewal, which goes on when there is no room for its event. */
+	/* A lease alone is a renewal, which must succeed even when there is no space for its event. */
 	bool lease = text->meta_len == 0 && !op->request->replace && text->priority < 0;
 	if (change->to == NULL && lease && space_is_scarce(op))
 		return change_end(op, change, ATLOCK_EVENT_RENEWED);
 	return change->to != NULL ? write_holder(op, change) : change_end(op, change, ATLOCK_EVENT_CHANGED);
 }
 
-/* Whom owner= and who= name. A process or a session cannot be handed a lock by name: nothing would end it. */
+/* Reads the holder that owner= and who= name. A process or session cannot get a lock by name: nothing would end the lock. */
 static int write_target(struct atlock *al, const struct text_change *text, struct atlock_caller *to,
 			struct atlock_why *why)
 {

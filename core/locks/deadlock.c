@@ -13,7 +13,7 @@
 #include "name.h"
 #include "why.h"
 
-#define LINKS_SHOWN 4 /* of a longer circle the rest is counted */
+#define LINKS_SHOWN 4 /* of a longer circle the other links are only counted */
 #define LINK_MAX 240
 #define ADVICE ": release what you hold, then try again"
 
@@ -24,7 +24,7 @@ static bool is_off(const struct op *op)
 
 /* --- The victim --- */
 
-/* Picks the step of the circle whose wait is to go. */
+/* Picks the step of the circle whose wait is cancelled. */
 static int circle_victim(struct waitfor *graph, size_t first, size_t *victim)
 {
 	int64_t policy = graph->op->options->deadlock_policy;
@@ -59,7 +59,7 @@ static int circle_victim(struct waitfor *graph, size_t first, size_t *victim)
 
 /* --- The circle in words --- */
 
-/* The victim knows what it waits for and holds. Of what others do in directories of custom/ it need not know. */
+/* The victim may see its own waits and locks, but not the actions of others in directories of custom/. */
 static bool link_is_shown(const struct step *step, const struct actor *holder, const struct actor *victim)
 {
 	struct atlock_name name;
@@ -84,7 +84,7 @@ static void link_print(struct op *op, const struct step *step, const struct acto
 		       (const char *)holder->who.data);
 }
 
-/* Link by link, beginning with the victim's own. */
+/* Prints the circle link by link, starting with the victim's. */
 static void circle_print(struct waitfor *graph, size_t first, size_t victim, char *out, size_t len)
 {
 	size_t count = graph->depth - first;
@@ -113,7 +113,7 @@ static void circle_print(struct waitfor *graph, size_t first, size_t victim, cha
 
 /* --- Resolving --- */
 
-/* Ends the wait that has to go: 1, or 2 if that is the one of the first step of all; 0 if it had ended. */
+/* Cancels the victim's wait: 1, or 2 if it is the wait of the very first step; 0 if it had ended already. */
 static int circle_resolve(struct waitfor *graph, size_t first)
 {
 	char text[sizeof(((struct atlock_why *)NULL)->text)];
@@ -129,11 +129,11 @@ static int circle_resolve(struct waitfor *graph, size_t first)
 	op_circle(op, text);
 	rc = grant_drop_tickets(op, step->lock, step->waiter.owner, step->waiter.who, -EDEADLK, ATLOCK_DEADLOCK, NULL,
 				NULL);
-	/* With nothing dropped the same circle would be found again, for ever. */
+	/* If no ticket was dropped, the same circle would be found again, for ever. */
 	return rc <= 0 ? rc : victim == 0 ? 2 : 1;
 }
 
-/* Whether a holder can be in a circle at all: it has something and waits for something. */
+/* Whether a holder can be part of a circle: it holds a lock and waits for one. */
 static int may_be_in_circle(struct op *op, const struct actor *actor)
 {
 	struct slice lock;
@@ -148,7 +148,7 @@ static int may_be_in_circle(struct op *op, const struct actor *actor)
 	return actor_waits(op, actor);
 }
 
-/* Of those behind a call, the ones that hold something: the others keep no wait from ending. */
+/* Of the holders behind a call, picks those that hold a lock: the others cannot block a wait. */
 static int holders_only(struct op *op, const struct actor *behind, size_t n, struct actor out[BEHIND_MAX])
 {
 	struct slice lock;
@@ -166,7 +166,7 @@ static int holders_only(struct op *op, const struct actor *behind, size_t n, str
 	return count;
 }
 
-/* A search for a circle through a wait that has just begun: 1 and the circle, or 0. */
+/* Searches for a circle through a wait that has just begun: 1 and the circle, or 0. */
 static int search_wait(struct waitfor *graph, struct slice lock, const struct record_lock *record,
 		       const struct actor *waiter, const struct actor *behind, size_t n)
 {
@@ -265,7 +265,10 @@ int deadlock_refuse(struct op *op, struct slice lock, const struct record_lock *
 
 /* --- The periodic pass --- */
 
-/* The waiter behind an entry of the table of waits: 0, or 1 if its ticket is damaged, which is left to who needs it. */
+/*
+ * Reads the waiter of an entry of the table of waits: 0, or 1 if its ticket is damaged. A damaged ticket is skipped; a request
+ * that needs it reports it.
+ */
 static int start_of(struct op *op, struct slice key, struct slice value, struct actor *out)
 {
 	const unsigned char *place = value.data;
@@ -283,7 +286,7 @@ static int start_of(struct op *op, struct slice key, struct slice value, struct 
 	return rc == 1 ? op_corrupt(op, key, -EBADMSG) : rc;
 }
 
-/* Every waiting holder is a start; a victim's way is searched again until it is clean. */
+/* Searches from every waiting holder; after a victim was found, again from the same holder until there is no circle. */
 static int run_in_txn(struct op *op)
 {
 	struct record_key from = record_key_of(TABLE_WAITS, (struct slice){ NULL, 0 });

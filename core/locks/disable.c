@@ -14,7 +14,7 @@
 #define DISABLE_LOCK "gapply" /* the key of global/apply */
 #define DISABLE_TEXT "reason=applies are disabled by the option disable_apply\n"
 
-/* Whoever had it loses it, as when an administrator removes it; those who wait go on waiting. */
+/* The holder loses the lock, as when an administrator removes it; waiters go on waiting. */
 static int disable_take(struct op *op, struct slice lock, const struct record_lock *old)
 {
 	struct record_key text = record_key_of(TABLE_TEXT, lock);
@@ -38,7 +38,7 @@ static int disable_take(struct op *op, struct slice lock, const struct record_lo
 	return rc == 0 ? event_lock(op, ATLOCK_EVENT_ACQUIRED, lock, &record) : rc;
 }
 
-/* Another host of a shared store has an option of its own. */
+/* Releases only a lock that this host holds: another host of a shared store has its own option. */
 static int disable_release(struct op *op, struct slice lock, const struct record_lock *record)
 {
 	int rc;
@@ -64,7 +64,10 @@ int disable_apply_set(struct op *op, bool on)
 	return rc < 0 ? rc : disable_take(op, lock, rc == 0 ? &record : NULL);
 }
 
-/* Without the option, a damaged record is left to whoever needs that lock: it must not keep the store from opening. */
+/*
+ * Without the option, a damaged record is skipped: it must not keep the store from opening, and the next request for that lock
+ * reports it.
+ */
 static int open_in_txn(struct op *op)
 {
 	bool on = op->options->disable_apply != 0;

@@ -16,8 +16,8 @@
 STAILQ_HEAD(end_list, atlock_end);
 
 struct ends {
-	pthread_mutex_t mutex;  /* a leaf: protects everything here, and `claims` and `kept` of each */
-	struct end_list grants; /* to be given back */
+	pthread_mutex_t mutex;  /* a leaf: protects all fields, and `claims` and `kept` of each end */
+	struct end_list grants; /* not released yet */
 	_Atomic size_t count;   /* of them; changed under the mutex */
 };
 
@@ -87,7 +87,7 @@ static bool end_is_claimed(struct ends *ends, const struct atlock_end *end)
 	return claimed;
 }
 
-/* It may have ended otherwise meanwhile, or been handed on under the same token. */
+/* Whether the lock still has this grant. It may have ended otherwise, or been transferred under the same token. */
 static bool end_is_of(const struct atlock_end *end, const struct record_lock *record)
 {
 	const char *owner = end->text + end->key_len;
@@ -98,7 +98,7 @@ static bool end_is_of(const struct atlock_end *end, const struct record_lock *re
 	       slice_equal(record->who, slice_of(owner + strlen(owner) + 1));
 }
 
-/* 0, or 1 if there is nothing to give back. */
+/* 0, or 1 if there is nothing to release. */
 static int give_back_in_txn(struct op *op)
 {
 	const struct atlock_end *end = op->arg;
@@ -149,8 +149,8 @@ int ends_give_back(struct atlock *al, struct atlock_end *end)
 }
 
 /*
- * The functions of transactions run one after another. So either the claim comes first, and the grant is not given back, or it has
- * been given back in what the other function reads, and that takes the lock anew.
+ * Transactions' functions run one after another. So either the claim comes first and the grant is not released, or the claiming
+ * function already sees it released and takes the lock anew.
  */
 void ends_claim(struct op *op, uint64_t token)
 {
@@ -183,7 +183,10 @@ void ends_claimed(struct op *op, bool done)
 	op->claimed = 0;
 }
 
-/* Tries the first again: 0 if it is written, 1 if there is none. What fails goes last, so that it is in no other's way. */
+/*
+ * Tries the first one again: 0 if it is written, 1 if there is none. One that fails goes to the end of the list, so that it does
+ * not block the others.
+ */
 static int grants_run(struct atlock *al)
 {
 	struct ends *ends = al->ends;
@@ -212,7 +215,7 @@ static int grants_run(struct atlock *al)
 
 /* --- All of them --- */
 
-/* As grants_run(), for processes. */
+/* As grants_run(), for processes that are gone. */
 static int processes_run(struct atlock *al)
 {
 	uint64_t start;
@@ -227,7 +230,7 @@ static int processes_run(struct atlock *al)
 	return rc;
 }
 
-/* And for calls. One whose ticket is gone is being answered. */
+/* As grants_run(), for calls that gave up. A call without a ticket is being answered. */
 static int waits_run(struct atlock *al)
 {
 	struct notice notice = { .err = -ECANCELED, .code = ATLOCK_CANCELLED };
@@ -256,7 +259,7 @@ int atlock_run_ends(struct atlock *al)
 
 	if (al == NULL)
 		return -EINVAL;
-	/* Waits first, so that no lock is handed to a call that is gone. One failure of a kind is enough for a pass. */
+	/* Waits first, so that no lock is handed to a call that is gone. A pass stops a kind at its first failure. */
 	for (size_t i = 0; i < sizeof(runs) / sizeof(runs[0]); i++) {
 		int rc = 0;
 
@@ -270,7 +273,7 @@ int atlock_run_ends(struct atlock *al)
 	return failed < 0 ? failed : total;
 }
 
-/* --- Those of open files --- */
+/* --- Ends of open files --- */
 
 struct atlock_end *atlock_end_new(const struct atlock_name *name, const struct atlock_caller *holder,
 				  const struct atlock_grant *grant)

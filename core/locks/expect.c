@@ -32,7 +32,7 @@ int64_t expect_timeout(int64_t expected)
 	return expected >= EXPECT_MOST / EXPECT_FACTOR ? EXPECT_MOST : expected * EXPECT_FACTOR;
 }
 
-/* Passes by everybody who is served before: only with queue_timeout=auto, and no more than max_queue. */
+/* Walks over all tickets that are served before. Runs only with queue_timeout=auto, and over at most max_queue tickets. */
 static int expect_position(struct op *op, struct slice lock, uint8_t priority, uint64_t *out)
 {
 	struct ticket ticket = { .number = 0 };

@@ -8,7 +8,7 @@
 #include "holder.h"
 #include "seal.h"
 
-/* Hold times are kept in this many buckets, whatever number of locks there is: an estimate may be shared. */
+/* Hold times are kept in a fixed number of buckets, whatever the number of locks: several locks may share an estimate. */
 #define HOLD_BUCKETS 4096
 #define HOLD_WEIGHT 4 /* the newest counts a quarter */
 
@@ -30,7 +30,7 @@ int grant_note_hold(struct op *op, struct slice lock, const struct record_lock *
 	int rc;
 
 	op_mark(op, MARK_HELD, 0, hold);
-	/* A short hold that nobody waited for says nothing about waiting, and most are: spare them the write. */
+	/* A short hold without waiters says nothing about waiting, and most holds are such: save the write. */
 	if (!waited_for && hold < ATLOCK_SECOND)
 		return 0;
 	struct record_key key = hold_key(lock);
@@ -55,7 +55,7 @@ int grant_mean_hold(struct op *op, struct slice lock, int64_t *mean)
 	return rc;
 }
 
-/* Numbers and times of a new grant. */
+/* Sets the numbers and times of a new grant. */
 static int grant_prepare(struct op *op, struct slice lock, struct record_lock *record)
 {
 	int rc = op_number(op, lock, &record->token);
@@ -121,7 +121,7 @@ int grant_time_out(struct op *op, struct slice lock, const struct ticket *ticket
 	return rc == 0 ? event_ticket(op, ATLOCK_EVENT_TIMED_OUT, ATLOCK_TIMEOUT, lock, ticket) : rc;
 }
 
-/* The text a ticket brought becomes the lock's. */
+/* Moves the ticket's text to the lock. */
 static int grant_move_text(struct op *op, struct slice lock, uint64_t ticket)
 {
 	struct record_key from = record_key_number(TABLE_TICKET_TEXT, ticket);
@@ -176,7 +176,7 @@ int grant_next(struct op *op, struct slice lock, const struct record_lock *old, 
 	struct ticket ticket;
 	int rc = queue->count == 0;
 
-	/* Mostly nobody waits, and to look for tickets among keys that were just removed is dear. */
+	/* Mostly the queue is empty, and searching for tickets among keys that were just removed is slow. */
 	while (rc == 0 && (rc = table_ticket_first(op, lock, &ticket)) == 0) {
 		if (ticket.record.deadline >= op->now)
 			return grant_to(op, lock, old, &ticket, record);
@@ -190,10 +190,7 @@ int grant_next(struct op *op, struct slice lock, const struct record_lock *old, 
 	return rc < 0 ? rc : 1;
 }
 
-/*
- * Removes tickets past their deadline. Scans the queue only when the earliest deadline says that there is one. `queue` is how
- * it stands then.
- */
+/* Removes tickets past their deadline. Scans the queue only if its earliest deadline has passed. Updates `queue`. */
 static int expire_tickets(struct op *op, struct slice lock, struct record_queue *queue)
 {
 	struct ticket ticket = { .number = 0 };
@@ -224,7 +221,7 @@ static int expire_tickets(struct op *op, struct slice lock, struct record_queue 
 	return table_queue_put(op, lock, queue);
 }
 
-/* The lease is over. With lock_delay the lock rests before anybody gets it, so that a paused holder can notice. */
+/* Ends a lease. With lock_delay the lock rests before the next grant, so that a paused holder can notice. */
 static int expire_lease(struct op *op, struct slice lock, const struct record_lock *old,
 			const struct record_queue *queue, struct record_lock *record)
 {
@@ -247,7 +244,7 @@ static int expire_lease(struct op *op, struct slice lock, const struct record_lo
 	return table_lock_put(op, lock, old, record);
 }
 
-/* Its time is over: to the next. */
+/* Ends a grant, claim or delay whose time is over, and passes the lock on. */
 static int expire_due(struct op *op, struct slice lock, const struct record_queue *queue, struct record_lock *record)
 {
 	struct record_lock old = *record;

@@ -1,6 +1,6 @@
 /*
- * Giving locks out: the one place where a lock changes hands without its new holder asking at that moment. Private to
- * core/; runs inside an operation's transaction.
+ * Granting locks: the one place where a lock gets a new holder that is not asking at that moment. Private to core/; runs inside
+ * an operation's transaction.
  */
 #ifndef CORE_GRANT_H
 #define CORE_GRANT_H
@@ -8,26 +8,28 @@
 #include "table.h"
 
 /*
- * Ends what is over at this instant on one lock: its lease, its claim, its delay, tickets past their deadline; and hands
- * over. Afterwards `record` is how the lock stands (1: free, then nobody waits).
+ * Ends what is over at this instant on one lock: its lease, its claim time, its delay, tickets past their deadline; and hands the
+ * lock over. Afterwards `record` is the lock's state (returns 1 if it is free; then its queue is empty).
  */
 int expire_lock(struct op *op, struct slice lock, struct record_lock *record);
 
-/* The same, and how the queue stands of a lock that is held, for lock_release(). */
+/* The same, and the state of the queue of a lock that is held, for lock_release(). */
 int expire_lock_queue(struct op *op, struct slice lock, struct record_lock *record, struct record_queue *queue);
 
-/* A free lock to the first of its queue; erases `old` (NULL: there is no record). `record` as in expire_lock(). */
+/* Grants a free lock to the first of its queue; erases `old` (NULL: there is no record). `record` as in expire_lock(). */
 int grant_next(struct op *op, struct slice lock, const struct record_lock *old, const struct record_queue *queue,
 	       struct record_lock *record);
 
-/* Writes a new grant: token, id and times are set here, the rest is in `record`. */
+/* Writes a new grant: sets token, id and times; the rest is in `record`. */
 int grant_write(struct op *op, struct slice lock, const struct record_lock *old, struct record_lock *record);
 
-/* Removes every ticket of a holder on a lock; each is told `err`. Returns how many, and whether one was blocked. */
+/*
+ * Removes every ticket of a holder on a lock; each waiter is told `err`. Returns how many, and whether a call was blocked on one.
+ */
 int grant_drop_tickets(struct op *op, struct slice lock, struct slice owner, struct slice who, int err,
 		       enum atlock_code code, const struct record_lock *granted, bool *blocked);
 
-/* Removes a ticket that is past its deadline and tells whoever waits on it. */
+/* Removes a ticket that is past its deadline and tells its waiter. */
 int grant_time_out(struct op *op, struct slice lock, const struct ticket *ticket);
 
 /* Remembers how long a lock was held. */

@@ -6,9 +6,9 @@
 #include "grant.h"
 #include "scan.h"
 
-#define SWEEP_BATCH 1024 /* deadlines handled in one transaction: others get their turn in between */
+#define SWEEP_BATCH 1024 /* deadlines handled in one transaction: bounds how long it blocks other writers */
 
-/* The first deadline from `from` on: 0 or 1 (none). `at` is its key. */
+/* Finds the first deadline from `from` on: 0 or 1 (none). `at` is its key. */
 static int due_next(struct op *op, const struct record_key *from, int64_t *instant, struct slice *lock,
 		    struct slice *at)
 {
@@ -24,7 +24,7 @@ static int due_next(struct op *op, const struct record_key *from, int64_t *insta
 	if (at->len != 18 || value.len < 2)
 		return op_corrupt(op, *at, -EBADMSG);
 	*instant = (int64_t)record_number(bytes + 1);
-	/* A ticket's entry has its rank in front. */
+	/* A ticket's entry begins with its rank. */
 	if (bytes[9] == DUE_TICKET)
 		value = (struct slice){ (const unsigned char *)value.data + 1, value.len - 1 };
 	*lock = value;
@@ -36,17 +36,20 @@ static struct record_key due_start(void)
 	return record_key_of(TABLE_DUE, (struct slice){ NULL, 0 });
 }
 
-/* A part of the deadlines that have come, for one transaction. */
+/* The part of the due deadlines that one transaction handles. */
 struct sweep {
 	struct record_key from;
 	int most;
 	/* Set by each run. */
 	int count;               /* how many ended */
-	bool stuck;              /* the one behind them cannot be: its record is damaged */
-	struct record_key after; /* where the others go on */
+	bool stuck;              /* the next one cannot be ended: its record is damaged */
+	struct record_key after; /* where the next transaction continues */
 };
 
-/* Settles the lock of one deadline. One that this does not remove belongs to nothing: it would be tried for ever. */
+/*
+ * Expires the lock of one deadline. If the entry is still there afterwards, it belongs to nothing and would be retried for ever:
+ * report damage.
+ */
 static int due_expire(struct op *op, struct slice lock, struct slice at)
 {
 	struct record_lock record;
@@ -59,7 +62,7 @@ static int due_expire(struct op *op, struct slice lock, struct slice at)
 	return rc == 0 ? op_corrupt(op, at, -EBADMSG) : rc;
 }
 
-/* Goes forward only: whatever settling adds is not due yet, and what it removed is not passed over again. */
+/* Goes forward only: entries that expire_lock() adds are not due yet, and the scan does not walk over removed entries again. */
 static int sweep_in_txn(struct op *op)
 {
 	struct sweep *sweep = op->arg;
@@ -102,7 +105,7 @@ int atlock_run_due(struct atlock *al)
 		return -EINVAL;
 	do {
 		rc = sweep_run(al, &sweep);
-		/* A store that is full has the pages for fewer at a time. */
+		/* A full store has pages for fewer deadlines in one transaction. */
 		while (rc == -ENOSPC && sweep.most > 1) {
 			sweep.most /= 2;
 			rc = sweep_run(al, &sweep);
@@ -110,7 +113,10 @@ int atlock_run_due(struct atlock *al)
 		if (rc < 0 && sweep.stuck) {
 			struct sweep before = { .from = sweep.from, .most = sweep.count };
 
-			/* What came before the damage was undone with it. Nobody else's lease waits for a repair. */
+			/*
+			 * The transaction that met the damage also undid the deadlines before it. Other leases do not wait for a
+			 * repair.
+			 */
 			damaged = rc;
 			sweep.from = sweep.after;
 			rc = sweep_run(al, &before);
@@ -144,7 +150,7 @@ int64_t atlock_next_due(struct atlock *al)
 {
 	int64_t instant = ATLOCK_NEVER;
 
-	/* A store that cannot be read has nothing to wait for; every call says so by itself. */
+	/* An unreadable store has no deadline to wait for; every call reports the error itself. */
 	return al == NULL || lease_next_due(al, &instant) < 0 ? ATLOCK_NEVER : instant;
 }
 
@@ -161,7 +167,7 @@ int lease_note_clock(struct atlock *al)
 	return op_call(al, NULL, METRICS_NONE, note_clock_in_txn, NULL, NULL);
 }
 
-/* Of the newest lock both clocks are known. */
+/* Reads the newest lock, whose record has both clocks. */
 int lease_last(struct op *op, int64_t *last, int64_t *offset)
 {
 	struct scan scan = scan_table(TABLE_LOCK);

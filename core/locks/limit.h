@@ -1,25 +1,22 @@
 /*
- * How much one user may have and ask for. Administrators and the manager itself are not limited, and nothing that gives back
- * is. Each refusal names the limit, its value and the option. Private to core/.
+ * Limits of one user. They do not apply to administrators, the manager itself, or any call that releases something. Each refusal
+ * names the limit, its value and the option. Private to core/.
  */
 #ifndef CORE_LIMIT_H
 #define CORE_LIMIT_H
 
 #include "op.h"
 
-/*
- * -EDQUOT if the owner has max_locks_per_user already. What he waits for counts, because it will be granted without asking
- * again.
- */
+/* -EDQUOT if the owner has max_locks_per_user already. Its tickets count, because they will be granted without another check. */
 int limit_locks(struct op *op, struct slice owner);
 
-/* -EDQUOT if the caller waits for max_waiters_per_user already; and what limit_locks() says. */
+/* -EDQUOT if the caller has max_waiters_per_user tickets already, or if limit_locks() refuses. */
 int limit_waits(struct op *op);
 
 /* -EDQUOT if custom/ has max_dirs directories. */
 int limit_dirs(struct op *op);
 
-/* Counts a call that changes something; -EAGAIN if it is above rate_limit: then it does not count. */
+/* Counts a call that changes something; -EAGAIN if it exceeds rate_limit, and then it is not counted. */
 int limit_rate(struct atlock *al, const struct atlock_caller *caller, struct atlock_why *why);
 
 #endif

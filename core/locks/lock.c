@@ -53,7 +53,7 @@ static int text_len(struct op *op, const struct record_key *key, size_t *out)
 	return rc < 0 ? rc : 0;
 }
 
-/* A text that gets longer adds, like anything that is new. */
+/* A text that gets longer needs space, like any new record. */
 int lock_text_put(struct op *op, struct slice lock, const struct text_change *change, bool replace)
 {
 	struct record_key key = record_key_of(TABLE_TEXT, lock);
@@ -71,7 +71,7 @@ int lock_text_put(struct op *op, struct slice lock, const struct text_change *ch
 	return rc == 0 && after > before ? space_check(op) : rc;
 }
 
-/* Every condition of taking a free lock, in the order in which they are told. A new shape of lock is a line here. */
+/* Every condition of taking a free lock, in the order in which they are reported. A new shape of lock is a line here. */
 static int admit(struct op *op, struct slice lock, const struct record_lock *asked)
 {
 	int rc;
@@ -107,14 +107,14 @@ int lock_take(struct op *op, struct slice lock, int64_t ttl, enum atlock_priorit
 		rc = lock_text_put(op, lock, change, false);
 	if (rc == 0)
 		rc = dir_touch(op, lock);
-	/* Nobody waits for a lock that was free, so no cycle can close here. */
+	/* A lock that was free has no waiters, so no circle can close here. */
 	if (rc == 0)
 		rc = event_lock(op, ATLOCK_EVENT_ACQUIRED, lock, &record);
 	*out = record;
 	return rc;
 }
 
-/* Takes up a grant that has not been claimed yet, and with `ttl` != 0 starts a new lease. 1. */
+/* Claims a pending grant, and with `ttl` != 0 starts a new lease. Returns 1. */
 static int lock_reenter(struct op *op, struct slice lock, struct record_lock *record, int64_t ttl)
 {
 	struct record_lock old = *record;
@@ -181,7 +181,7 @@ int lock_release(struct op *op, struct slice lock, const struct record_lock *rec
 	return rc;
 }
 
-/* Refuses because another holds the lock; -EEXIST for those who wanted to be the one to make it. */
+/* -EEXIST for a caller that asked to create the lock. */
 int lock_refuse_other(struct op *op, struct slice lock, const struct record_lock *record, bool exclusive)
 {
 	int err = exclusive ? -EEXIST : record->uid == op->caller->uid ? -EBUSY : -EACCES;

@@ -1,4 +1,4 @@
-/* One lock as atlock.h shows it: to anybody, or to its holder alone. */
+/* Reads one lock for atlock.h: for any reader, or for its holder only. */
 #include <errno.h>
 
 #include "lock.h"
@@ -11,7 +11,7 @@ struct get {
 	struct atlock_view *out;
 };
 
-/* The lock's record if it is held at this instant: 0 or 1. */
+/* Reads the lock's record if it is held at this instant: 0 or 1. */
 static int held_get(struct op *op, struct slice lock, struct record_lock *record)
 {
 	int rc = table_lock_get(op, lock, record);
@@ -19,7 +19,7 @@ static int held_get(struct op *op, struct slice lock, struct record_lock *record
 	return rc == 0 ? !table_lock_is_held(op, record) : rc;
 }
 
-/* A caller must be its holder; else the name may say who is meant. */
+/* With a caller, the lock must be the caller's; without one, the name may say which holder is meant. */
 static int get_in_txn(struct op *op)
 {
 	struct get *get = op->arg;

@@ -1,4 +1,4 @@
-/* Joining a queue: blocked calls and tickets that outlive their caller. */
+/* Joining a queue: blocked calls, and tickets that outlive their caller. */
 #include <errno.h>
 #include <string.h>
 
@@ -13,7 +13,7 @@
 #include "space.h"
 #include "why.h"
 
-/* The holder's ticket on this lock that nobody is blocked on: 0 or 1. */
+/* The holder's ticket on this lock that no call is blocked on: 0 or 1. */
 static int find_persistent(struct op *op, struct slice lock, struct ticket *out)
 {
 	struct slice owner = slice_of(op->caller->owner);
@@ -49,7 +49,7 @@ static int ticket_check(struct op *op, struct slice lock, const struct record_lo
 	return deadlock_check_wait(op, lock, record, &waiter, NULL, 0);
 }
 
-/* Writes the ticket, then sees whether the wait closes a circle. `record` is the lock's. */
+/* Writes the ticket, then checks whether the wait closes a circle. `record` is the lock's. */
 static int ticket_write(struct op *op, struct slice lock, const struct record_lock *record, struct acquire *acquire)
 {
 	const struct atlock_caller *caller = op->caller;
@@ -94,7 +94,10 @@ static int ticket_write(struct op *op, struct slice lock, const struct record_lo
 	acquire->ticket = ticket.number;
 	rc = table_ticket_get(op, lock, table_rank(ticket.record.priority), ticket.number, &ticket);
 	if (rc == 1) {
-		/* This request was the victim. What the check did stays, so the refusal must not undo the transaction. */
+		/*
+		 * This request is the victim. The changes of the check must be kept, so the refusal must not abort the
+		 * transaction.
+		 */
 		op->refusal = why_set(op->why, -EDEADLK, ATLOCK_DEADLOCK, "%s",
 				      op_circle_text(op) != NULL ? op_circle_text(op) : "a deadlock");
 		return ACQUIRE_QUEUED;
@@ -103,8 +106,8 @@ static int ticket_write(struct op *op, struct slice lock, const struct record_lo
 }
 
 /*
- * Every condition of waiting for a lock, in the order in which they are told. The waiter will be given the lock without asking again,
- * so those of taking it are among them.
+ * Every condition of waiting for a lock, in the order in which they are reported. The waiter will be given the lock without
+ * another check, so the conditions of taking it are included.
  */
 static int admit_wait(struct op *op, struct slice lock, const struct record_lock *record, enum atlock_priority priority)
 {

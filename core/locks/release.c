@@ -1,4 +1,4 @@
-/* Giving a lock back, as callers see it: waiting for the store, or told of the end. */
+/* Releasing a lock: a synchronous call, and one with a completion callback. */
 #include <errno.h>
 #include <string.h>
 
@@ -32,13 +32,13 @@ static int release_in_txn(struct op *op)
 	if (rc < 0)
 		return rc;
 	own = rules_is_holder(op, &record, op->caller);
-	/* An open file that is closed cannot keep its lock. */
+	/* An open file that is closed cannot keep its lock, whatever the policy says. */
 	if (own && holder_kind(op->caller->who) != HOLDER_FLOCK)
 		rc = allow_action(op, lock, POLICY_RELEASE);
 	if (rc < 0)
 		return rc;
 	if (out != NULL) {
-		/* The function may run again: what an earlier run left is void. */
+		/* The function may run again: discard what an earlier run left. */
 		atlock_view_clear(out);
 		rc = view_make(op, lock, &record, out);
 		if (rc < 0)

@@ -16,8 +16,8 @@
 #include "why.h"
 
 /*
- * A session, process or open file is only the same one within a boot, a process or session only with the same start. That of
- * a session may be unknown, when its leader was gone before it was asked for: then its number must do.
+ * A session, process or open file is the same only within one boot; a process or session also needs the same start. A session's
+ * start may be unknown, if its leader had exited before it was read: then the number must do.
  */
 static bool is_same(const struct op *op, struct slice owner, struct slice who, uint64_t start, uint32_t boot,
 		    const struct atlock_caller *caller)
@@ -49,7 +49,7 @@ bool rules_is_disabled(const struct record_lock *record)
 	       slice_equal(record->owner, slice_of(HOLDER_DISABLE_OWNER));
 }
 
-/* By mode and policy. Of the caller's groups only the first is known here: in doubt it is not shown. */
+/* By mode and policy. Only the first of the caller's groups is known here: in doubt the reason is hidden. */
 static bool may_see_reason(struct op *op, struct slice lock, const struct record_lock *record)
 {
 	const struct atlock_caller *caller = op->caller;
@@ -64,7 +64,7 @@ static bool may_see_reason(struct op *op, struct slice lock, const struct record
 	return allow_reads(op, lock, "reason");
 }
 
-/* What the holder wrote as reason=, as part of a sentence; empty if that is nothing, or not for the caller. */
+/* The holder's reason=, as part of a sentence; empty if there is none, or if the caller may not see it. */
 static void held_reason(struct op *op, struct slice lock, const struct record_lock *record, char *out, size_t len)
 {
 	struct record_key key = record_key_of(TABLE_TEXT, lock);
@@ -151,22 +151,22 @@ int rules_refuse_free(struct op *op, struct slice lock)
 	return why_set(op->why, -ENOENT, ATLOCK_LOCK_NOT_FOUND, "%s is not held: acquire it first", path);
 }
 
-/* Administrators may, and whom a rule allows it. Of a lock only if it was named with its holder: see names_holder(). */
+/* Administrators may, and callers that a rule allows it. For a lock, only if the request names its holder: see names_holder(). */
 static bool may_force(struct op *op, struct slice lock, enum policy_action by)
 {
 	return op->request != NULL && op->request->force && (op->caller->admin || allow_grants(op, lock, by));
 }
 
 /*
- * A script of root's that removes its lock when it ends, whether it had got it or not, must not break another's. rules_meant() has
- * compared the who.
+ * A script of root that removes its lock at its end, even if it never got the lock, must not break another holder's.
+ * rules_meant() has compared the who.
  */
 static bool names_holder(const struct op *op)
 {
 	return op->request->name->who[0] != '\0' || op->options->admin_rm == ATLOCK_ADMIN_RM_ANY;
 }
 
-/* What a caller who is not the holder can do; `force`: he may override, and has not said whom. `buf` is for the text. */
+/* What a caller that is not the holder can do. `force`: it may override, but has not named the holder. `buf` is for the text. */
 static const char *change_advice(const struct op *op, const struct record_lock *record, bool force,
 				 char buf[ATLOCK_WHO_MAX + 80], enum atlock_advice *kind)
 {

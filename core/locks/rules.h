@@ -1,6 +1,6 @@
 /*
- * Decisions about one lock that need nothing but the record, the request and the options: who counts as its holder, who
- * may change it, how long a lease may be. Each refusal is explained here. Private to core/.
+ * Decisions about one lock that need only the record, the request and the options: which caller counts as its holder, which
+ * caller may change it, how long a lease may be. Each refusal is explained here. Private to core/.
  */
 #ifndef CORE_RULES_H
 #define CORE_RULES_H
@@ -15,8 +15,8 @@ bool rules_is_waiter(const struct op *op, const struct record_ticket *record, co
 bool rules_is_disabled(const struct record_lock *record);
 
 /*
- * 0 if the caller may change the lock: its holder, or with `force` an administrator or whom the policy allows `by`, if the request's
- * name says who that holder is (or admin_rm=any). -EPERM, -EACCES.
+ * 0 if the caller may change the lock: its holder; or an administrator or a caller to whom the policy allows `by`, if the
+ * request's name says who the holder is (or admin_rm=any). -EPERM, -EACCES.
  */
 int rules_may_change(struct op *op, struct slice lock, const struct record_lock *record, enum policy_action by);
 
@@ -24,15 +24,15 @@ int rules_may_change(struct op *op, struct slice lock, const struct record_lock 
 int rules_may_change_ticket(struct op *op, struct slice lock, const struct record_ticket *record);
 
 /*
- * Whether a settled record is the lock the request means: 0, or 1 if for this request it is free: nobody holds it, or
- * somebody else than the who in the name used. -ESTALE if it was granted anew since the caller's token.
+ * Whether a record, after expire_lock(), is the lock that the request means: 0, or 1 if the lock is free for this request: it has
+ * no holder, or another holder than the who in the name. -ESTALE if it was granted anew since the caller's token.
  */
 int rules_meant(struct op *op, const struct record_lock *record);
 
 /* -EAGAIN unless the request's version, if it has one, is the lock's. */
 int rules_version(struct op *op, const struct record_lock *record);
 
-/* What lease a request gets: its own, the default, or none. -EINVAL. Whether it may be without end: allow_lease(). */
+/* The lease that a request gets: its own, the default, or none. -EINVAL. allow_lease() decides whether it may be endless. */
 int rules_ttl(const struct atlock_options *options, const struct atlock_caller *caller, int64_t asked, int64_t *ttl,
 	      struct atlock_why *why);
 
@@ -43,18 +43,15 @@ int rules_timeout(const struct atlock_options *options, int64_t asked, int64_t *
 int rules_request(const struct atlock_request *req, struct atlock_why *why);
 int rules_caller(const struct atlock_caller *caller, struct atlock_why *why);
 
-/*
- * Begins an operation on behalf of a request's caller, which is counted as `call`: what op_init() does, once the request has
- * been looked over.
- */
+/* Checks the request, then begins an operation on behalf of its caller, as op_init(). The operation is counted as `call`. */
 int rules_begin(struct op *op, struct atlock *al, const struct atlock_request *req, enum metrics_call call, void *arg,
 		struct atlock_why *why);
 
-/* Refuses because somebody has the lock (or it rests after an expiry), naming holder, times, waiters; returns `err`. */
+/* Refuses because the lock is held (or rests after an expiry); names holder, times, waiters; returns `err`. */
 int rules_refuse_held(struct op *op, struct slice lock, const struct record_lock *record, int err,
 		      enum atlock_code code, const char *advice);
 
-/* Refuses because the lock is free: -ENOENT, or -ESTALE if the caller knows it by a token. */
+/* Refuses because the lock is free: -ENOENT, or -ESTALE if the request has a token. */
 int rules_refuse_free(struct op *op, struct slice lock);
 
 #endif

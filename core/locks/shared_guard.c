@@ -1,4 +1,4 @@
-/* When a shared resource may be stopped, and by whom. */
+/* When a shared resource may be stopped, and by which app. */
 #include "shared_guard.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 #include "why.h"
 
 #define STOP_LEASE (60 * ATLOCK_SECOND)
-#define BLOCKERS_NAMED 3 /* in a refusal; verdict names all */
+#define BLOCKERS_NAMED 3 /* in a refusal; the file verdict names all */
 
 static const char *const statuses[] = {
 	[ATLOCK_APP_UNKNOWN] = "UNKNOWN",
@@ -31,7 +31,7 @@ int shared_load(struct op *op, struct slice resource, struct record_shared *out)
 	return op_get(op, RECORD_SHARED, &key, out);
 }
 
-/* A status that nobody knows here is not taken for one that is. */
+/* An unknown status value is damage; it must not be taken for a known one. */
 static int app_valid(struct op *op, struct slice key, const struct record_app *record)
 {
 	return record->status < ATLOCK_APP_STATUSES ? 0 : op_corrupt(op, key, -EBADMSG);
@@ -88,7 +88,7 @@ void shared_lock(struct slice resource, struct atlock_name *out)
 	out->len = (uint16_t)(resource.len + sizeof(tail));
 }
 
-/* Names of those who block, as far as a refusal has room for them. */
+/* Names of the apps that block, as many as fit into a refusal. */
 struct blockers {
 	unsigned int count;
 	char text[320];

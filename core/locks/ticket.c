@@ -1,4 +1,4 @@
-/* Places in a queue: leaving, changing priority. */
+/* Tickets in a queue: cancelling one, changing its priority. */
 #include <errno.h>
 #include <string.h>
 
@@ -21,7 +21,7 @@ struct place {
 	const char *who;
 };
 
-/* The ticket a request means, if the caller may change it: 0 or 1 (there is none). */
+/* Finds the ticket that a request means, if the caller may change it: 0 or 1 (none). */
 static int place_take(struct op *op, struct place *place, struct ticket *ticket)
 {
 	struct record_lock record;
@@ -47,7 +47,7 @@ static int cancel_in_txn(struct op *op)
 	return rc == 0 ? event_ticket(op, ATLOCK_EVENT_CANCELLED, ATLOCK_CANCELLED, place->lock, &ticket) : rc;
 }
 
-/* Under the new priority it is the last to have come. */
+/* The ticket becomes the last one of its new priority. */
 static int reprioritise_in_txn(struct op *op)
 {
 	struct place *place = op->arg;
@@ -88,7 +88,7 @@ static int place_run(struct atlock *al, const struct atlock_request *req, enum m
 	rc = rules_begin(&op, al, req, call, &place, why);
 	if (rc < 0)
 		return rc;
-	/* Leaving is not limited. */
+	/* Cancelling is not rate-limited. */
 	rc = call == METRICS_CANCEL ? 0 : limit_rate(al, req->caller, why);
 	return rc < 0 ? metrics_refused(al, call, rc, why) : op_run(&op, fn);
 }
@@ -103,7 +103,7 @@ int atlock_reprioritise(struct atlock *al, const struct atlock_request *req, uin
 	return place_run(al, req, METRICS_REPRIORITISE, ticket, reprioritise_in_txn, why);
 }
 
-/* A ticket that is still there has not been answered by any committed transaction. */
+/* A ticket that still exists has not been answered by any committed transaction. */
 int waits_ticket(struct op *op, uint64_t number, struct slice *lock, struct ticket *ticket)
 {
 	struct atlock_caller caller;
@@ -126,7 +126,7 @@ int waits_ticket(struct op *op, uint64_t number, struct slice *lock, struct tick
 	return rc;
 }
 
-/* Exactly one of "cancelled here" and "answered there" is true. */
+/* The call is either cancelled here or answered elsewhere, never both. */
 static int unpark_in_txn(struct op *op)
 {
 	const uint64_t *number = op->arg;

@@ -7,9 +7,9 @@
 #include "behind.h"
 #include "waits.h"
 
-#define CALLS_MAX 1024 /* calls behind one holder that are followed: a search is bounded */
+#define CALLS_MAX 1024 /* calls behind one holder that a search follows: bounds the search */
 
-/* What is known of an actor. */
+/* What the search knows of an actor. */
 struct mark {
 	struct actor actor;
 	uint64_t hash; /* 0: free slot */
@@ -51,7 +51,7 @@ struct actor actor_of_caller(struct slice lock, const struct op *op, const struc
 	return (struct actor){ slice_of(caller->owner), who, actor_repo(lock, who), caller->bound_start, op->al->boot };
 }
 
-/* As rules_is_holder() tells holders apart. */
+/* Compares as rules_is_holder() does. */
 bool actor_same(const struct actor *a, const struct actor *b)
 {
 	if (!slice_equal(a->owner, b->owner) || !slice_equal(a->who, b->who) || !slice_equal(a->repo, b->repo))
@@ -73,7 +73,7 @@ static uint64_t hash_bytes(uint64_t hash, struct slice bytes)
 	return hash * UINT64_C(1099511628211);
 }
 
-/* Of what must be equal byte by byte; the rest is compared. */
+/* Hashes only the fields that must be equal byte by byte; actor_same() compares the others. */
 static uint64_t actor_hash(const struct actor *actor)
 {
 	uint64_t hash = hash_bytes(UINT64_C(14695981039346656037), actor->owner);
@@ -87,7 +87,7 @@ bool waitfor_holds(const struct op *op, const struct record_lock *record)
 	return record->state != RECORD_DELAYED && table_lock_due(record) >= op->now;
 }
 
-/* The next wait of an actor that is not past its deadline, as table_wait_next(). */
+/* The actor's next wait that is not past its deadline, as table_wait_next(). */
 static int wait_next(struct op *op, const struct actor *actor, uint64_t *number, uint8_t *rank, struct slice *lock)
 {
 	struct ticket ticket;
@@ -130,7 +130,7 @@ static struct mark *mark_slot(struct mark *marks, size_t cap, const struct actor
 	return &marks[i];
 }
 
-/* The actor's mark, or a free slot to make it in; NULL without memory. */
+/* The actor's mark, or the free slot for it; NULL without memory. */
 static struct mark *graph_mark(struct waitfor *graph, const struct actor *actor)
 {
 	struct mark *marks;
@@ -190,7 +190,7 @@ void waitfor_free(struct waitfor *graph)
 
 /* --- Edges --- */
 
-/* The holder of what the step waits for: 0, or 1 if it is free. */
+/* The holder of the lock that the step waits for: 0, or 1 if it is free. */
 static int edge_holder(struct waitfor *graph, const struct step *step, struct actor *to)
 {
 	struct record_lock record;
@@ -204,7 +204,7 @@ static int edge_holder(struct waitfor *graph, const struct step *step, struct ac
 	return 0;
 }
 
-/* By the next of its own tickets. */
+/* The edge of the actor's next own ticket. */
 static int edge_own(struct waitfor *graph, struct step *top, struct actor *to)
 {
 	uint8_t rank;
@@ -233,7 +233,7 @@ static int calls_load(struct waitfor *graph, struct step *top)
 	return 0;
 }
 
-/* By the next of the calls that it stands behind. */
+/* The edge of the next call that the actor stands behind. */
 static int edge_behind(struct waitfor *graph, struct step *top, struct actor *to)
 {
 	struct ticket ticket;
@@ -258,7 +258,7 @@ static int edge_behind(struct waitfor *graph, struct step *top, struct actor *to
 
 /* --- Searching --- */
 
-/* Goes on from the top step until it comes to one of `ends`, or with `any` to one that is on the way, as waitfor_from(). */
+/* Continues from the top step until it reaches one of `ends`, or with `any` an actor on the path, as waitfor_from(). */
 static int graph_search(struct waitfor *graph, size_t base, const struct actor *ends, size_t n, bool any, size_t *first,
 			size_t *end)
 {

@@ -13,17 +13,17 @@
 
 SLIST_HEAD(bucket, atlock_end);
 
-#define WAITS_LOAD 4 /* calls in a bucket, on average, before there are more buckets */
+#define WAITS_LOAD 4 /* average calls in a bucket before the table grows */
 
 struct waits {
 	struct metrics *metrics;
 	struct behind *behind;
-	pthread_mutex_t mutex; /* a leaf: protects everything here */
+	pthread_mutex_t mutex; /* a leaf: protects all fields */
 	struct bucket *buckets;
 	size_t cap; /* a power of two */
 	size_t count;
-	size_t leaving; /* of them */
-	uint64_t turn;  /* where the last one was found */
+	size_t leaving; /* how many of them are leaving */
+	uint64_t turn;  /* number at which waits_next_leaving() found the last one */
 	uint64_t last;
 };
 
@@ -61,7 +61,7 @@ static struct bucket *waits_bucket(struct waits *waits, uint64_t number)
 	return &waits->buckets[(size_t)number & (waits->cap - 1)];
 }
 
-/* Doubles the table; without memory it just gets slower. */
+/* Doubles the table; without memory the table only gets slower. */
 static void waits_grow(struct waits *waits)
 {
 	size_t cap = waits->cap * 2;
@@ -200,7 +200,7 @@ static const char *reason_text(enum atlock_code code)
 	}
 }
 
-/* The caller did not take the lock; that it was granted stays in the log. Frees `blocked`. */
+/* The caller did not take the lock: releases it. The event of the grant stays in the log. Frees `blocked`. */
 static void waits_give_back(struct atlock *al, struct atlock_end *blocked, const struct notice *notice)
 {
 	blocked->grant.token = notice->grant.token;
