@@ -1,4 +1,4 @@
-/* What is held by an owner, a who, a host or a pull request, as by/ and pulls/ show it. */
+/* Locks of an owner, a who, a host or a pull request, as by/ and pulls/ show them. */
 #include "by.h"
 
 #include <ctype.h>
@@ -12,13 +12,13 @@
 #include "scan.h"
 #include "view.h"
 
-#define PART_FILTER '0' /* of a place: one part for each filter; the rest is holder_index_place() */
+#define PART_FILTER '0' /* of a place: one part for each filter; the rest is that of holder_index_place() */
 
-/* Locks to show, or the one with an id to find. */
+/* The locks to show, or the id of one to find. */
 struct group {
-	struct holder_index_filter filter[2]; /* the second only if the first shows nothing to stop at */
+	struct holder_index_filter filter[2]; /* the second is used if the walk of the first was not stopped */
 	size_t filters;
-	size_t at;      /* which of them shows */
+	size_t at;      /* index of the filter in use */
 	const char *id; /* NULL: all */
 	struct atlock_place *place;
 	atlock_list_fn *fn;
@@ -26,7 +26,7 @@ struct group {
 	struct atlock_view *out;
 };
 
-/* "lock_<time>_<owner>_<random>": the numbers, which the index of ids has. */
+/* Parses "lock_<time>_<owner>_<random>": the two numbers are the key in the index of ids. */
 static bool id_parse(const char *id, uint64_t *time, uint32_t *random)
 {
 	static const char lead[] = "lock_";
@@ -70,7 +70,7 @@ static int group_in_txn(struct op *op)
 	struct record_key after = { .len = 0 };
 	int rc = 0;
 
-	/* A copy: each lock that is shown sets the place anew. */
+	/* A copy: each lock that is shown overwrites the place. */
 	if (part != 0 && group->place->len <= sizeof(after.data)) {
 		after.len = place_text(group->place, part).len;
 		memcpy(after.data, place_text(group->place, part).data, after.len);
@@ -87,7 +87,7 @@ static int group_in_txn(struct op *op)
 	return rc;
 }
 
-/* Whether a lock of the index is the one: 1, with the view of it, or 0. */
+/* Whether a lock of the index is the one to find: 1, with its view, or 0. */
 static int find_one(struct op *op, const struct group *group, struct slice lock)
 {
 	char id[ATLOCK_ID_MAX];
@@ -142,7 +142,7 @@ static int group_run(struct atlock *al, struct group *group)
 	return rc < 0 ? rc : group->id == NULL ? 0 : rc == 0;
 }
 
-/* A component stands for the text it is, and for the one that had to be escaped to become it. */
+/* A component means its own text, and also the text that is escaped to it. */
 static int group_of_component(struct atlock *al, enum atlock_by by, const char *component, struct group *group)
 {
 	char said[ATLOCK_COMPONENT_MAX + 1];
@@ -199,7 +199,7 @@ int atlock_pull_lock(struct atlock *al, const struct atlock_pull_name *pull, con
 void atlock_by_id(const struct atlock_view *view, char out[ATLOCK_ID_MAX])
 {
 	atlock_view_id(view, out);
-	/* A user name may have any byte; a component has no '/'. */
+	/* A user name may have any byte, but a component has no '/'. */
 	for (char *p = out; *p != '\0'; p++)
 		if (*p == '/')
 			*p = '%';

@@ -5,12 +5,12 @@
 #include "holder_index.h"
 
 /*
- * One group's component. A who is kept as it was spelled after '@', which mostly is a component already; what is not, and
- * what comes from elsewhere, is escaped as names are. Its length, or -ENAMETOOLONG.
+ * Spells one group's component. A who is stored as it was spelled after '@', and that mostly is a component already. Any other
+ * text is escaped as names are. Returns its length, or -ENAMETOOLONG.
  */
 int by_spell(struct slice text, char out[ATLOCK_COMPONENT_MAX + 1]);
 
-/* Its locks; the filter points to the text. */
+/* The filter for the group's locks; it points to the text. */
 struct holder_index_filter by_filter(enum atlock_by by, struct slice text);
 
 #endif

@@ -1,4 +1,4 @@
-/* Which owners, whos and hosts hold something, as by/ lists them. */
+/* The owners, whos and hosts that hold a lock, as by/ lists them. */
 #include "by.h"
 
 #include <errno.h>
@@ -18,7 +18,7 @@ int by_spell(struct slice text, char out[ATLOCK_COMPONENT_MAX + 1])
 	return (int)text.len;
 }
 
-#define PART_GROUP 'g' /* of a place: the rest is the owner or who as it is kept, or the host as it is spelled */
+#define PART_GROUP 'g' /* of a place: the rest is the owner or who as stored, or the host as spelled */
 
 struct groups {
 	enum atlock_by by;
@@ -53,17 +53,17 @@ static int group_holds(struct op *op, enum atlock_by by, struct slice text)
 	return holder_index_walk(op, &filter, group_any, NULL);
 }
 
-/* Shows one that holds something at this instant: 0 to go on. */
+/* Shows a group that holds a lock at this instant: 0 to continue. */
 static int group_show(struct op *op, const struct groups *groups, struct slice text)
 {
 	char component[ATLOCK_COMPONENT_MAX + 1];
 	int rc;
 
 	place_set(groups->place, PART_GROUP, text);
-	/* Only a program that names itself can have one that does not fit. */
+	/* Only a program that chooses its own who can have one that does not fit. */
 	if (by_spell(text, component) < 0)
 		return 0;
-	/* What had to be escaped may look like another that did not, and both are one directory. */
+	/* An escaped text may equal another group's text that needs no escape. Both are one directory: show it once. */
 	if (!slice_equal(text, slice_of(component))) {
 		rc = group_holds(op, groups->by, slice_of(component));
 		if (rc != 0)
@@ -93,7 +93,7 @@ static int owners_in_txn(struct op *op)
 	return rc < 0 ? rc : 0;
 }
 
-/* An owner and the first of its whos that was not shown yet. */
+/* An owner and its first who that was not shown yet. */
 struct holder_next {
 	struct slice owner;
 	struct slice who;
@@ -156,7 +156,7 @@ static int text_compare(struct slice a, struct slice b)
 	return order != 0 ? order : (a.len > b.len) - (a.len < b.len);
 }
 
-/* Whether this who, which is next, holds something at this instant under one of the owners: 1 or 0. */
+/* Whether this who, the next one, holds a lock at this instant under one of the owners: 1 or 0. */
 static int merge_holds(struct op *op, const struct merge *merge, struct slice who)
 {
 	int rc = 0;
@@ -169,7 +169,7 @@ static int merge_holds(struct op *op, const struct merge *merge, struct slice wh
 	return rc;
 }
 
-/* Moves every owner that has this who next to its next. */
+/* Advances every owner whose next who is this one. */
 static int merge_pass(struct op *op, struct merge *merge, struct slice who)
 {
 	size_t kept = 0;
@@ -187,7 +187,7 @@ static int merge_pass(struct op *op, struct merge *merge, struct slice who)
 	return 0;
 }
 
-/* Whos are kept by owner. Each once and in order is a merge of all owners' whos. */
+/* Whos are stored by owner. To show each once and in order, this merges the whos of all owners. */
 static int whos_show(struct op *op, const struct groups *groups, struct merge *merge)
 {
 	int rc = merge_start(op, merge, place_text(groups->place, PART_GROUP));
@@ -216,7 +216,7 @@ static int whos_in_txn(struct op *op)
 	return rc;
 }
 
-/* No index leads from host to host, and there are few: the next one is found by a look at every lock. */
+/* There is no index of hosts, and there are few hosts: the next one is found by reading every lock. */
 struct host_next {
 	char after[ATLOCK_COMPONENT_MAX + 1];
 	char next[ATLOCK_COMPONENT_MAX + 1]; /* "": none yet */

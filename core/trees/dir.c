@@ -1,4 +1,4 @@
-/* Directories of custom/: made, removed and changed, each in one transaction. */
+/* Directories of custom/: created, removed and changed, each in one transaction. */
 #include <errno.h>
 #include <string.h>
 
@@ -14,7 +14,7 @@
 
 #define DIR_MODE 07777
 
-/* What a call is about. `key` is parent and name as a lock would have them. */
+/* The target of a call. `key` is parent and name, as in the key of a lock. */
 struct dir_call {
 	uint64_t parent;
 	struct slice name;
@@ -38,7 +38,7 @@ static int dir_tell(struct op *op, enum atlock_event_type type, struct slice key
 	return event_other(op, type, path);
 }
 
-/* Sets `call` up for a name in a directory. A '@' would make it a lock's name with its holder: it is not allowed. */
+/* Sets up `call` for a name in a directory. A name with '@' would be a lock's name with its holder: it is refused. */
 static int call_init(struct dir_call *call, uint64_t parent, const char *name, struct atlock_why *why)
 {
 	int rc = atlock_component_check(name, why);
@@ -56,7 +56,7 @@ static int refuse_gone(struct op *op, const char *what)
 	return why_set(op->why, -ENOENT, ATLOCK_LOCK_NOT_FOUND, "%s is not there", what);
 }
 
-/* 0 if neither a directory nor a lock has the name. A lock that rests or is about to be handed over still has it. */
+/* 0 if no directory and no lock has the name. A lock that rests or is about to be handed over still has its name. */
 static int make_check(struct op *op, const struct dir_call *call)
 {
 	struct slice key = name_slice(&call->key);
@@ -75,7 +75,7 @@ static int make_check(struct op *op, const struct dir_call *call)
 	return rc < 0 ? rc : space_check(op);
 }
 
-/* A directory came into `parent` or went out of it. */
+/* Updates `parent` after a directory was added to it or removed from it. */
 static int parent_update(struct op *op, uint64_t id, struct record_dir *parent, bool added)
 {
 	if (added)
@@ -86,7 +86,7 @@ static int parent_update(struct op *op, uint64_t id, struct record_dir *parent, 
 	return dir_store(op, id, parent);
 }
 
-/* Ids are never given out twice: who remembers one never meets another directory under it. */
+/* Ids are never reused: a remembered id never leads to another directory. */
 static int id_take(struct op *op, uint64_t *out)
 {
 	struct record_key key = record_key_meta("dirs");
@@ -100,7 +100,7 @@ static int id_take(struct op *op, uint64_t *out)
 	return op_put(op, RECORD_DIRS, &key, &dirs);
 }
 
-/* A damaged count keeps nobody from removing what is there. */
+/* Counts one directory less. A damaged count does not keep a directory from being removed. */
 static int id_drop(struct op *op)
 {
 	struct record_key key = record_key_meta("dirs");
@@ -136,7 +136,7 @@ static int make_write(struct op *op, struct dir_call *call)
 		return rc;
 	key = record_key_number(TABLE_DIR, call->id);
 	rc = dir_store(op, call->id, &record);
-	if (rc == 0) /* the id as it stands in a key */
+	if (rc == 0) /* the id as encoded in a key */
 		rc = store_put(op->txn, record_key_slice(&entry), (struct slice){ key.data + 1, key.len - 1 });
 	if (rc == 0)
 		dir_fill(&call->out, call->id, &record);
@@ -194,7 +194,7 @@ static int refuse_lock_inside(struct op *op, struct slice lock, const struct rec
 		       record->state == RECORD_DELAYED ? "resting after its lease ended" : "held");
 }
 
-/* Ends what is over among the locks of a directory: 0 if none is left. */
+/* Expires the locks of a directory: 0 if none is left. */
 static int remove_locks(struct op *op, uint64_t id)
 {
 	struct atlock_name within;
@@ -216,7 +216,7 @@ static int remove_locks(struct op *op, uint64_t id)
 	return rc < 0 ? rc : 0;
 }
 
-/* Nothing to remove: says whether that is because a lock has the name. */
+/* There is no directory to remove: says so, or that a lock has the name. */
 static int refuse_no_dir(struct op *op, struct slice key)
 {
 	struct record_lock record;

@@ -1,4 +1,4 @@
-/* Directories of custom/ as atlock.h shows them: one by its id or its name, and what is in one. */
+/* Directories of custom/ for readers: one by its id or name, and the entries of one. */
 #include <errno.h>
 #include <string.h>
 
@@ -14,7 +14,7 @@
 #define PART_LOCK 'l'
 
 struct dir_read {
-	uint64_t id; /* of the directory, or of the one that `name` is in */
+	uint64_t id; /* of the directory, or of the parent of `name` */
 	struct slice name;
 	struct atlock_dir *out;
 	struct atlock_place *place;
@@ -32,7 +32,7 @@ static int dir_read(struct op *op, uint64_t id, struct atlock_dir *out)
 	return rc;
 }
 
-/* What is not there is no failure of the store: nobody is to be told why. */
+/* A missing directory is not a failure of the store, so no `why` is set. */
 static int get_in_txn(struct op *op)
 {
 	const struct dir_read *read = op->arg;
@@ -75,7 +75,7 @@ int atlock_dir_find(struct atlock *al, uint64_t parent, const char *name, struct
 	return rc == 1 ? -ENOENT : rc;
 }
 
-/* Both return 0, 1 if the caller has had enough, or a negative errno. */
+/* Both return 0, 1 if the callback stopped the listing, or a negative errno. */
 static int list_dirs(struct op *op, const struct dir_read *read)
 {
 	struct record_key prefix = record_key_number(TABLE_ENTRY, read->id);

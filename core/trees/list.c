@@ -1,4 +1,4 @@
-/* Listing held locks, and what stands directly below a virtual directory. */
+/* Lists held locks, and the children of a virtual directory. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@ struct list {
 	atlock_list_fn *fn;
 	void *arg;
 	size_t count;
-	struct slice *locks; /* of a holder, gathered from its index */
+	struct slice *locks; /* of one holder, collected from its index */
 	size_t gathered;
 	size_t room;
 };
@@ -44,7 +44,7 @@ static bool query_matches(const struct atlock_query *query, struct slice lock, c
 	       strcmp(parts.repo, query->pull_repo) == 0;
 }
 
-/* Shows one lock if it matches: 0 go on, 1 stop here. */
+/* Shows one lock if it matches: 0 to continue, 1 to stop. */
 static int list_one(struct op *op, struct list *list, struct slice lock, const struct record_lock *record)
 {
 	struct atlock_view view;
@@ -62,7 +62,7 @@ static int list_one(struct op *op, struct list *list, struct slice lock, const s
 	return rc != 0 || list->count == list->query->limit;
 }
 
-/* What every key the query can match begins with. */
+/* The common prefix of all keys that the query can match. */
 static int list_prefix(const struct atlock_query *query, struct record_key *out)
 {
 	const char *text = query->prefix != NULL ? query->prefix : "";
@@ -82,7 +82,10 @@ static int list_prefix(const struct atlock_query *query, struct record_key *out)
 
 		if (strncmp(text, trees[i].tree, tree_len) != 0)
 			continue;
-		/* All of custom/ is every directory of it; below, only names in custom/ itself can be told by their path. */
+		/*
+		 * "custom/" alone means every directory in it. A longer prefix can only match names in custom/ itself: other keys
+		 * have ids, not paths.
+		 */
 		if (trees[i].key[0] == 'c' && len == tree_len)
 			key_len = 1;
 		if (1 + key_len + len - tree_len > sizeof(out->data))
@@ -122,7 +125,7 @@ static int list_gather(struct op *op, void *arg, struct slice lock, const struct
 	return 0;
 }
 
-/* What one holder has, in the order of all listings: read from its index, so that others' locks cost nothing. */
+/* Lists one holder's locks in the order of all listings. Reads them from its index, so that locks of others cost nothing. */
 static int list_holder(struct op *op, struct list *list, struct slice prefix)
 {
 	const struct atlock_query *query = list->query;
@@ -195,13 +198,13 @@ int atlock_list(struct atlock *al, struct atlock_query *query, atlock_list_fn *f
 /* --- Children of a virtual directory --- */
 
 struct children {
-	struct atlock_name prefix; /* as name_prefix() gives it */
+	struct atlock_name prefix; /* as of name_prefix() */
 	struct atlock_place *place;
 	atlock_child_fn *fn;
 	void *arg;
 };
 
-/* A directory counts if a held lock is below it: 0 or 1 (none). */
+/* A directory exists if a held lock is below it: 0 or 1 (none). */
 static int has_held_below(struct op *op, struct slice prefix)
 {
 	struct record_key below = record_key_of(TABLE_LOCK, prefix);
@@ -224,7 +227,10 @@ static int child_show(struct op *op, const struct children *children, const stru
 	int rc;
 
 	if (child->directory) {
-		/* The prefix has the table's byte, which the lock has not, and the component is followed by a '/'. */
+		/*
+		 * The prefix includes the table's byte, which the lock lacks; that byte more makes up for the '/' after the
+		 * component.
+		 */
 		rc = has_held_below(op, (struct slice){ lock.data, child->prefix.len + strlen(child->component) });
 		return rc != 0 ? (rc < 0 ? rc : 0) : children->fn(children->arg, child->component, NULL);
 	}

@@ -1,4 +1,4 @@
-/* Claiming a URL by the first reference to it, and freeing it by removing the last: each in one transaction. */
+/* The first reference to a URL claims it, removing the last one frees it: each in one transaction. */
 #include "owners.h"
 
 #include <errno.h>
@@ -40,7 +40,7 @@ static struct record_key key_of(const struct reference_key *key)
 	return record_key_reference(key->url, owners_type_byte(key->type), key->id);
 }
 
-/* Says what happened to a reference, or with `whole` to the URL as such. */
+/* Writes the event of a reference, or with `whole` of the URL itself. */
 static int owners_tell(struct op *op, enum atlock_event_type type, const struct reference_key *key, bool whole,
 		       struct slice owner)
 {
@@ -84,7 +84,7 @@ static int reference_put(struct op *op, const struct owners_call *call)
 	return op_put(op, RECORD_REFERENCE, &key, &reference);
 }
 
-/* A URL that seems free may have references that lost their claim: it is still their owner's. */
+/* A URL without a claim may have references that lost it: the URL still belongs to their owner. */
 static int claim_find(struct op *op, struct slice url, struct record_claim *out)
 {
 	int rc = owners_claim_get(op, url, out);
@@ -134,7 +134,7 @@ static int refer_in_txn(struct op *op)
 	return rc < 0 ? rc : owners_tell(op, ATLOCK_EVENT_REFERENCE_MADE, &call->key, false, claim.owner);
 }
 
-/* Looks a call over and sets up `op` for it. */
+/* Checks a call and sets up `op` for it. */
 static int call_begin(struct op *op, struct atlock *al, const struct atlock_owners_path *path,
 		      const struct atlock_caller *caller, struct owners_call *call, struct atlock_why *why)
 {
@@ -167,7 +167,7 @@ int atlock_refer(struct atlock *al, const struct atlock_owners_path *path, const
 
 /* --- Removing --- */
 
-/* The count is for people; whether a reference is left is looked up. */
+/* The count is only for display; whether a reference is left is read from the store. */
 static int claim_drop_one(struct op *op, const struct reference_key *key, struct record_claim *claim)
 {
 	struct record_key prefix = record_key_references(key->url);

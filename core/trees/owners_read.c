@@ -1,4 +1,4 @@
-/* owners/ as atlock.h shows it: who has a URL, one reference, what is in a directory. */
+/* owners/ for readers: the owner of a URL, one reference, the entries of a directory. */
 #include <bsd/string.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -86,7 +86,7 @@ int atlock_reference_get(struct atlock *al, const struct atlock_owners_path *pat
 
 /* --- Directories --- */
 
-/* Parts of places: "-" before the longer URLs; below it the types, each a part, before "owner". */
+/* Parts of places: "-" before the longer URLs; inside "-" the types, one part each, before "owner". */
 #define PART_DASH '-'
 #define PART_TYPE '1'
 #define PART_OWNER '9'
@@ -96,7 +96,9 @@ static int list_show(const struct owners_read *read, const char *component, bool
 	return read->fn(read->arg, component, directory);
 }
 
-/* Shows the next component of longer URLs, once: one that is a URL itself and leads to others comes up twice. */
+/*
+ * Shows the next component of longer URLs, once: the walk yields a component twice if it is a URL and also leads to longer ones.
+ */
 static int list_child(struct op *op, const struct owners_read *read, const struct child_walk *child)
 {
 	struct slice own = { child->key.data, child->prefix.len + strlen(child->component) };
@@ -108,7 +110,7 @@ static int list_child(struct op *op, const struct owners_read *read, const struc
 	return rc == 0 ? 0 : list_show(read, child->component, true);
 }
 
-/* What is below a URL: "-" if it has an owner, and what leads to longer ones. */
+/* Lists the directory of a URL: "-" if it has an owner, and the components of longer URLs. */
 static int list_dir(struct op *op, const struct owners_read *read)
 {
 	const struct atlock_owners_path *path = read->path;
@@ -133,7 +135,7 @@ static int list_dir(struct op *op, const struct owners_read *read)
 	return rc;
 }
 
-/* Directories first, so that `rm -rf` meets the owner last, when the claim is gone. */
+/* Directories first: `rm -rf` then removes the file owner last, when the claim is gone. */
 static int list_url(struct op *op, const struct owners_read *read)
 {
 	struct record_claim claim;

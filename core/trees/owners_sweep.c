@@ -1,4 +1,4 @@
-/* Leftovers: claims and references that do not belong together. Found and set right. */
+/* Leftovers, that is claims and references that do not match: finds and repairs them. */
 #include <errno.h>
 #include <string.h>
 
@@ -7,10 +7,10 @@
 #include "owners.h"
 #include "scan.h"
 
-/* What a URL has, and what it should have. */
+/* The state of a URL as it is and as it should be. */
 struct audit {
 	struct record_claim claim; /* as it should be */
-	struct record_claim found; /* as it is, if it is there */
+	struct record_claim found; /* as it is, if there is one */
 	bool claimed;
 	uint64_t references; /* of the owner */
 	uint64_t strays;     /* of others */
@@ -23,7 +23,7 @@ static bool audit_agrees(const struct audit *audit)
 				    audit->found.credentials == audit->claim.credentials));
 }
 
-/* Counts one reference, or with `fix` removes it if it is another's. */
+/* Counts one reference; with `fix`, removes it if it belongs to another owner. */
 static int audit_reference(struct op *op, struct audit *audit, struct slice key, struct slice value, bool fix)
 {
 	struct record_reference record;
@@ -88,14 +88,14 @@ int owners_mend_url(struct op *op, struct slice url)
 	return rc < 0 ? rc : 1;
 }
 
-/* --- Looking for them --- */
+/* --- Finding them --- */
 
-/* The URLs of one of the tables, one after the other. */
+/* Walks over the URLs of one of the tables. */
 struct walk {
 	enum record_table table;
 	struct record_key from;
 	struct slice url;
-	bool damaged; /* what is there of it cannot be read */
+	bool damaged; /* its record cannot be read */
 	struct audit audit;
 };
 
@@ -105,7 +105,7 @@ static void walk_start(struct walk *walk, enum record_table table)
 	walk->from = record_key_of(table, (struct slice){ NULL, 0 });
 }
 
-/* Takes the URL out of a key. References are passed over with one seek a URL. */
+/* Reads the URL from a key. One seek skips all references of a URL. */
 static int walk_url(struct walk *walk, struct slice key)
 {
 	struct reference_key parts = { .type = ATLOCK_APPLICATIONS };
@@ -125,7 +125,7 @@ static int walk_url(struct walk *walk, struct slice key)
 	return 0;
 }
 
-/* Goes on to the next URL: 0 or 1 (no more). */
+/* Moves to the next URL: 0 or 1 (no more). */
 static int walk_next(struct op *op, struct walk *walk)
 {
 	const unsigned char first = (unsigned char)walk->table;
@@ -143,12 +143,12 @@ static int walk_next(struct op *op, struct walk *walk)
 
 struct sweep {
 	struct walk walk;
-	bool damaged; /* something was passed over */
+	bool damaged; /* a damaged record was skipped */
 	size_t len;   /* of the URL that was found */
 	char url[ATLOCK_URL_MAX];
 };
 
-/* Goes on to the next URL that something is wrong with: 0 or 1 (no more). */
+/* Moves to the next URL with a leftover: 0 or 1 (no more). */
 static int sweep_find(struct op *op)
 {
 	struct sweep *sweep = op->arg;

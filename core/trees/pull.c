@@ -1,4 +1,4 @@
-/* Changes of a pull request, each one transaction. */
+/* Changes of a pull request, each in one transaction. */
 #include "pull.h"
 
 #include <errno.h>
@@ -40,7 +40,7 @@ int pull_project_next(struct op *op, const struct atlock_pull_name *pull, struct
 	return rc < 0 ? op_corrupt(op, key, rc) : 0;
 }
 
-/* A change of one pull request: the function's own in `arg`. */
+/* A change of one pull request; `arg` belongs to the function that makes it. */
 struct pull_op {
 	const struct atlock_pull_name *pull;
 	const struct pull_change *change;
@@ -50,7 +50,7 @@ struct pull_op {
 	size_t released;
 	struct record_pull record; /* as it will be */
 	bool known;                /* it has a record already */
-	bool removes;              /* which is not limited, and does not make the caller its writer */
+	bool removes;              /* a removal is not limited, and does not make the caller the writer */
 };
 
 static int pull_event(struct op *op, enum atlock_event_type type, const struct atlock_pull_name *pull, const char *part,
@@ -69,7 +69,7 @@ static int lock_seen(struct op *op, void *arg, struct slice lock, const struct r
 	return 1;
 }
 
-/* Whether the caller's user holds a lock of the pull request: 1, or 0. */
+/* Whether the caller's user holds a lock of the pull request: 1 or 0. */
 static int pull_holds(struct op *op, const struct atlock_pull_name *pull)
 {
 	char who[32];
@@ -81,8 +81,8 @@ static int pull_holds(struct op *op, const struct atlock_pull_name *pull)
 }
 
 /*
- * Who may change or remove what was written about a pull request, and close it: the user who wrote it, a user who holds a lock of
- * the pull request, and administrators. Before anything is written all may.
+ * The users who may change, remove or close a pull request's record: the user who wrote it, a user who holds a lock of the pull
+ * request, and administrators. While there is no record, every user may.
  */
 static int pull_may_change(struct op *op, const struct pull_op *change)
 {
@@ -108,7 +108,7 @@ static int change_begin(struct op *op, struct pull_op *change)
 	return rc < 0 ? rc : pull_may_change(op, change);
 }
 
-/* An administrator who sets something right does not take it from the user who wrote it. */
+/* An administrator's correction leaves the record with the user who wrote it. */
 static int change_end(struct op *op, struct pull_op *change)
 {
 	struct record_key key = record_key_of(TABLE_PULL, pull_slice(change->pull));
@@ -152,7 +152,7 @@ static int project_put(struct op *op, struct pull_op *change, struct slice proje
 	return rc < 0 ? rc : project_event(op, change, project, atlock_project_status_name(status));
 }
 
-/* Forgets all statuses, without a word for each. */
+/* Removes all statuses, without an event for each. */
 static int projects_drop(struct op *op, struct pull_op *change)
 {
 	struct record_key prefix = record_key_project(pull_slice(change->pull), (struct slice){ NULL, 0 });
@@ -168,7 +168,7 @@ static int projects_drop(struct op *op, struct pull_op *change)
 	return rc < 0 ? rc : 0;
 }
 
-/* Another head commit: what is known is about the one before. */
+/* Sets another head commit. The statuses belong to the commit before, so they are dropped. */
 static int head_set(struct op *op, struct pull_op *change, const char *head)
 {
 	char value[PULL_HEAD_MAX + 8];
@@ -339,7 +339,7 @@ int atlock_pull_clear(struct atlock *al, const struct atlock_caller *caller, con
 	return pull_run(al, caller, &change, clear_in_txn, why);
 }
 
-/* What the project's lock must be for any call about it. */
+/* Checks that a project is one of the pull request's repository. */
 static int project_check(const struct atlock_pull_name *pull, const struct atlock_name *project, struct slice *out,
 			 struct atlock_why *why)
 {

@@ -1,4 +1,4 @@
-/* What a pull request's directory and files show, each from one consistent state. */
+/* A pull request's directory and files for readers, each from one consistent snapshot. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -130,7 +130,7 @@ static int print_head(struct op *op, const struct reading *reading, const struct
 	return 0;
 }
 
-/* Free it in any case. */
+/* The caller frees `out` in any case. */
 static int meta_get(struct op *op, const struct atlock_pull_name *pull, struct seal_text *out)
 {
 	struct record_key key = record_key_of(TABLE_PULL_TEXT, pull_slice(pull));

@@ -1,5 +1,5 @@
 /*
- * What is written into a pull request's files, taken apart.
+ * Parses what is written into a pull request's files.
  *
  *	head		one line: the head commit
  *	meta		key=value lines, as a lock's own
@@ -100,7 +100,7 @@ static int head_parse(const char *text, size_t len, char out[PULL_HEAD_MAX + 1],
 #define COLUMNS 5
 enum { COLUMN_DIR, COLUMN_WORKSPACE, COLUMN_PROJECT, COLUMN_STATUS, COLUMN_POLICY };
 
-/* Splits a line at its tabs; how many columns it has, or COLUMNS + 1 for too many. */
+/* Splits a line at its tabs. Returns the number of columns, or COLUMNS + 1 for too many. */
 static size_t line_split(const char *line, size_t len, struct slice columns[COLUMNS])
 {
 	size_t n = 0;
@@ -148,7 +148,7 @@ static int line_lock(const struct atlock_pull_name *pull, const struct slice col
 		err = pull_project(pull, name_slice(out), &project);
 	if (err)
 		return err;
-	/* Once more as a path, which says whether it fits. */
+	/* Parse it again as a path, to check that it fits into one. */
 	memcpy(path, project.data, project.len);
 	path[project.len] = '\0';
 	return atlock_project_parse(pull, path, out, why);
@@ -180,7 +180,7 @@ static int line_parse(const struct atlock_pull_name *pull, const char *line, siz
 	return line_lock(pull, columns, &out->lock, why);
 }
 
-/* Takes one line; the first may name the head commit instead. */
+/* Parses one line; the first may name the head commit instead. */
 static int line_take(const struct atlock_pull_name *pull, const char *line, size_t len, size_t number,
 		     struct pull_change *out, struct atlock_why *why)
 {
@@ -193,7 +193,7 @@ static int line_take(const struct atlock_pull_name *pull, const char *line, size
 		return head_parse(line + strlen(head), len - strlen(head), out->head, why);
 	if (out->count == PULL_PROJECTS_MAX)
 		return why_set(why, -EDQUOT, ATLOCK_QUOTA, "a pull request may have %d projects", PULL_PROJECTS_MAX);
-	/* Grows in steps of a power of two: room runs out when the count is one. */
+	/* The array doubles: it is full whenever the count is a power of two. */
 	if ((out->count & (out->count - 1)) == 0) {
 		results = reallocarray(out->results, out->count == 0 ? 1 : out->count * 2, sizeof(*results));
 		if (!results)
@@ -205,7 +205,7 @@ static int line_take(const struct atlock_pull_name *pull, const char *line, size
 	return line_parse(pull, line, len, &out->results[out->count++], why);
 }
 
-/* By the lock, then by the line. */
+/* Sorts by lock, then by line. */
 static int compare_results(const void *a, const void *b)
 {
 	const struct pull_result *one = *(const struct pull_result *const *)a;
@@ -218,7 +218,10 @@ static int compare_results(const void *a, const void *b)
 	return order != 0 ? order : (one->line > other->line) - (one->line < other->line);
 }
 
-/* Of two lines about one project, which would count? A column can be spelled in more than one way, so looking does not tell. */
+/*
+ * Refuses two lines about one project: it would be unclear which counts. A column can be spelled in several ways, so only the
+ * parsed locks are compared.
+ */
 static int projects_differ(const struct pull_change *change, struct atlock_why *why)
 {
 	const struct pull_result **sorted = calloc(change->count + 1, sizeof(const struct pull_result *));

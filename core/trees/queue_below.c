@@ -1,4 +1,4 @@
-/* What leads to queues with waiters: the directories of queue/. */
+/* The directories of queue/: those that lead to a queue with waiters. */
 #include <errno.h>
 
 #include "child_walk.h"
@@ -7,7 +7,7 @@
 #include "place.h"
 
 struct list {
-	struct atlock_name prefix; /* as name_prefix() gives it */
+	struct atlock_name prefix; /* as of name_prefix() */
 	uint64_t dir;
 	struct atlock_place *place;
 	atlock_group_fn *fn;
@@ -22,7 +22,7 @@ static int list_run(struct atlock *al, struct list *list, op_fn *fn)
 	return rc < 0 ? rc : 0;
 }
 
-/* Whether a lock whose key begins so has waiters: 0 or 1 (none). */
+/* Whether a lock whose key begins with `begin` has waiters: 0 or 1 (none). */
 static int queue_any(struct op *op, struct slice begin)
 {
 	struct record_key key = record_key_of(TABLE_QUEUE, begin);
@@ -62,7 +62,7 @@ static int trees_in_txn(struct op *op)
 	return rc;
 }
 
-/* --- Below the other trees, whose keys are paths --- */
+/* --- Other trees than custom/: keys are paths --- */
 
 static int paths_in_txn(struct op *op)
 {
@@ -94,11 +94,11 @@ int atlock_queue_children(struct atlock *al, const char *dir, struct atlock_plac
 	return rc < 0 ? rc : list_run(al, &list, paths_in_txn);
 }
 
-/* --- Below a directory of custom/ --- */
+/* --- Directories of custom/: keys have ids --- */
 
-#define PART_DIR 'd' /* before CHILD_PART, the locks */
+#define PART_DIR 'd' /* the directories; CHILD_PART, the locks, comes after it */
 
-/* The first subdirectory after a name: 0 or 1. `name` points into the store. */
+/* Finds the first subdirectory after a name: 0 or 1. `name` points into the store. */
 static int subdir_next(struct op *op, uint64_t parent, struct slice after, struct slice *name, uint64_t *id)
 {
 	struct record_key prefix = record_key_number(TABLE_ENTRY, parent);
@@ -129,7 +129,7 @@ static int waits_in(struct op *op, uint64_t dir)
 	return queue_any(op, name_slice(&within));
 }
 
-/* The directory after `at`, depth first, of those below `top`: 0 or 1. Needs no stack: a record says where it hangs. */
+/* Finds the directory after `at`, depth first, among those below `top`: 0 or 1. Needs no stack: a record names its parent. */
 static int dir_next(struct op *op, uint64_t top, uint64_t *at)
 {
 	struct record_dir record;
@@ -146,14 +146,14 @@ static int dir_next(struct op *op, uint64_t top, uint64_t *at)
 	return rc;
 }
 
-/* Whether a lock in a directory or anywhere below it has waiters: 0 or 1. */
+/* Whether a lock in a directory or below it has waiters: 0 or 1. */
 static int waits_below(struct op *op, uint64_t top)
 {
 	struct record_dirs dirs;
 	uint64_t at = top;
 	int rc = dir_counts(op, &dirs);
 
-	/* No more steps than there are directories, in case damage made a circle of them. */
+	/* At most as many steps as there are directories, in case damage made a loop of them. */
 	for (uint64_t left = rc < 0 ? 0 : dirs.count; rc >= 0 && left > 0; left--) {
 		rc = waits_in(op, at);
 		if (rc <= 0)

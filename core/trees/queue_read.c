@@ -1,4 +1,4 @@
-/* Queues as atlock.h shows them: one ticket, a lock's tickets in service order, the locks that have any. */
+/* Queues for readers: one ticket, a lock's tickets in service order, the locks that have tickets. */
 #include <endian.h>
 #include <errno.h>
 #include <string.h>
@@ -16,7 +16,7 @@ struct queue_read {
 	uint64_t number;
 	const char *owner;
 	const char *who;
-	bool ranked; /* only of this rank */
+	bool ranked; /* only tickets of this rank */
 	uint8_t rank;
 	struct atlock_ticket *out;
 	struct atlock_place *place;
@@ -24,12 +24,12 @@ struct queue_read {
 	void *arg;
 };
 
-/* Part of a place. The position goes on counting while others leave: names that were listed before stay in order. */
+/* Part of a place. It keeps the position, so that counting continues while waiters leave and listed names stay in order. */
 #define PART_TICKET 't'
 
 struct ticket_place {
-	uint64_t number;   /* big-endian, as the next */
-	uint64_t position; /* that it was shown with */
+	uint64_t number;   /* big-endian, like `position` */
+	uint64_t position; /* with which it was shown */
 	uint8_t rank;
 };
 
@@ -62,7 +62,7 @@ static int ticket_show(struct op *op, struct slice lock, const struct ticket *ti
 	return rc < 0 ? rc : view_ticket(ticket, position, expected, out);
 }
 
-/* In service order, leaving out who is past his deadline. */
+/* In service order, without tickets past their deadline. */
 static int queue_list_in_txn(struct op *op)
 {
 	struct queue_read *read = op->arg;
@@ -92,7 +92,7 @@ static int queue_list_in_txn(struct op *op)
 
 /* --- One ticket --- */
 
-/* The holder's ticket that is served before `best`, if that is one (number not 0): read from the holder's index. */
+/* Finds the holder's ticket that is served before `best` (if its number is not 0). Reads it from the holder's index. */
 static int holder_best(struct op *op, const struct queue_read *read, struct slice owner, struct ticket *best)
 {
 	struct slice who = slice_of(read->who);
@@ -117,7 +117,7 @@ static int holder_best(struct op *op, const struct queue_read *read, struct slic
 	return rc < 0 ? rc : 0;
 }
 
-/* Of whichever owner it is. */
+/* The same over all owners. */
 static int owners_best(struct op *op, const struct queue_read *read, struct ticket *best)
 {
 	struct record_key from = record_key_of(TABLE_WAITS, (struct slice){ NULL, 0 });

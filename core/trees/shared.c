@@ -1,4 +1,4 @@
-/* Shared resources and their apps: made, written and removed, each in one transaction. */
+/* Shared resources and their apps: created, written and removed, each in one transaction. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,17 +13,17 @@
 #include "space.h"
 #include "why.h"
 
-/* What a call is about. */
+/* The target of a call. */
 struct shared_call {
 	struct slice resource;
 	struct slice app;
-	int status;                     /* to write; -1: what it counts as now */
-	const struct atlock_caller *to; /* whom to give the app to, or NULL */
+	int status;                     /* to write; -1: the status that it counts as now */
+	const struct atlock_caller *to; /* new owner of the app, or NULL */
 	bool exclusive;
-	bool removes; /* which is not limited */
+	bool removes; /* a removal is not limited */
 };
 
-/* One word; what a shell leaves around it does not count. */
+/* Parses one word; ignores white space around it, such as the newline of echo. */
 static int status_parse(const char *text, size_t len, int *out, struct atlock_why *why)
 {
 	static const char blank[] = " \t\n";
@@ -53,7 +53,7 @@ int atlock_app_check(const char *app, struct atlock_why *why)
 	if (strlen(app) > ATLOCK_WHO_MAX)
 		return why_set(why, -ENAMETOOLONG, ATLOCK_INVALID_REQUEST, "the name of an app may have %d bytes",
 			       ATLOCK_WHO_MAX);
-	/* It comes after an '@' as well, and is spelled the same way there. */
+	/* The name also stands after an '@', with the same spelling. */
 	rc = escape_check(ESCAPE_WHO, false, app, strlen(app), NULL);
 	if (rc == 0 && holder_kind(app) == HOLDER_PLAIN)
 		return holder_who_check(app, why);
@@ -192,7 +192,7 @@ static int app_store(struct op *op, const struct shared_call *call, const struct
 	return op_put(op, RECORD_APP, &key, record);
 }
 
-/* An app came to the resource or left it. */
+/* Counts an app that was added or removed. */
 static int apps_count(struct op *op, const struct shared_call *call, struct record_shared *record, bool added)
 {
 	if (added)
@@ -245,7 +245,7 @@ int atlock_app_add(struct atlock *al, const char *resource, const char *app, con
 	return call_run(al, caller, resource, app != NULL ? app : "", &call, add_in_txn, why);
 }
 
-/* An app that the caller may change. */
+/* Loads an app that the caller may change. */
 static int app_take(struct op *op, const struct shared_call *call, struct record_app *record)
 {
 	int rc = shared_app_load(op, call->resource, call->app, record);
@@ -304,7 +304,7 @@ int atlock_app_give(struct atlock *al, const char *resource, const char *app, co
 	return rc < 0 ? rc : call_run(al, caller, resource, app != NULL ? app : "", &call, give_in_txn, why);
 }
 
-/* Whoever holds the right to stop stays an app until it is given back: its renewals depend on that. */
+/* The app that holds the right to stop cannot be removed until it releases it: its renewals depend on being an app. */
 static int remove_check(struct op *op, const struct shared_call *call)
 {
 	struct atlock_name name;

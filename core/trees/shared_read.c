@@ -1,4 +1,4 @@
-/* Shared resources as atlock.h shows them, and the verdict on one. */
+/* Shared resources for readers, and the verdict on one. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -170,7 +170,7 @@ int atlock_app_list(struct atlock *al, const char *resource, struct atlock_place
 
 /* --- The verdict --- */
 
-/* A line for an app; counts it if it blocks. Its name comes last, since it may have blanks in it. */
+/* Prints an app's line; counts the app if it blocks. The name is last, since it may have blanks. */
 static void verdict_app(const struct op *op, FILE *out, struct slice name, const struct record_app *record, bool self,
 			unsigned int *blocking)
 {
@@ -195,7 +195,7 @@ static void verdict_held(const struct op *op, FILE *out, const struct record_loc
 		      (int)lock->who.len, (const char *)lock->who.data);
 }
 
-/* The word comes first, but is known last. */
+/* The verdict's word is printed first but known last, so the lines are buffered. */
 static int verdict_write(struct op *op, const struct shared_read *read, struct slice self,
 			 const struct record_lock *lock)
 {
@@ -226,7 +226,7 @@ static int verdict_write(struct op *op, const struct shared_read *read, struct s
 	return rc < 0 ? rc : 0;
 }
 
-/* About an app, or about the one that has the right to stop, or if nobody has it about all. */
+/* The verdict for the app that was asked for, or for the one that has the right to stop; if none has it, over all apps. */
 static int verdict_in_txn(struct op *op)
 {
 	const struct shared_read *read = op->arg;
