@@ -61,7 +61,7 @@ void after_op(struct op *op, bool committed, int rc)
 		deliver(op);
 	if (op->claimed != 0)
 		ends_claimed(op, rc >= 0);
-	/* One that wrote something nonetheless has an event of its own. */
+	/* A refusal that nevertheless wrote something has an event of its own. */
 	if (op->refusal == 0)
 		refusal_note(op, rc);
 }

@@ -14,8 +14,8 @@
 #include "log.h"
 #include "watch.h"
 
-#define OWNERS_EVERY (3600 * ATLOCK_SECOND) /* leftovers in owners/ are rare, and a look at all of it is not free */
-#define RETRY_AFTER ATLOCK_SECOND           /* what failed (disk full, say) is tried again */
+#define OWNERS_EVERY (3600 * ATLOCK_SECOND) /* leftovers in owners/ are rare, and reading all of it has a cost */
+#define RETRY_AFTER ATLOCK_SECOND           /* for what failed, on a full disk for example */
 
 static void background_retry(struct atlock *al)
 {
@@ -27,7 +27,7 @@ static void background_retry(struct atlock *al)
 		log_write(al, ATLOCK_LOG_WARNING, "all ends are written that the store could not write before");
 }
 
-/* The process is gone: ends what lives and dies with it, now or later. */
+/* The process is gone: ends the locks and tickets bound to it, now or later. */
 static void background_gone(struct atlock *al, pid_t pid, uint64_t start)
 {
 	int rc = bound_release(al, pid, start);
@@ -51,7 +51,7 @@ void background_bind(struct atlock *al, pid_t pid, uint64_t start)
 		alarm_ends(al);
 }
 
-/* Runs what is due, then sleeps until the next. */
+/* Ends what is due and sets the alarm for the next deadline. */
 static void background_sweep(struct atlock *al)
 {
 	int64_t due = ATLOCK_NEVER;
@@ -79,7 +79,7 @@ static void background_maintain(struct atlock *al)
 	rc = atlock_run_prune(al);
 	if (rc > 0)
 		log_write(al, ATLOCK_LOG_INFO, "%d events older than events_keep were removed", rc);
-	/* So that a copy of the store's main file is never much older than its time. */
+	/* Bounds the age of a copy that is made of the store's main file alone. */
 	(void)store_flush(al->store);
 	background_configured(al);
 }
@@ -143,7 +143,7 @@ int background_start(struct atlock *al)
 	alarm_due(al, atlock_next_due(al));
 	if (ends_count(al) > 0)
 		alarm_ends(al);
-	/* Signals are the business of whoever embeds the manager. */
+	/* Signals belong to the program that embeds the manager: this thread blocks them all. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	rc = -pthread_create(&al->thread, NULL, background_main, al);

@@ -1,7 +1,7 @@
 /*
- * The manager's own thread: ends leases the moment they are over, releases what a dead process held, looks for deadlocks
- * now and then, forgets events that are old enough, sets leftovers in owners/ right at the start and every hour, and notices
- * when somebody sets the wall clock. It sleeps until the next of these is due (alarm.h); it never polls. Private to core/.
+ * The manager's own thread: ends leases when they are over, releases the locks of dead processes, searches for deadlocks at an
+ * interval, removes old events, repairs leftovers in owners/ at the start and every hour, and notices that the wall clock was
+ * set. It sleeps until the next of these is due (alarm.h); it never polls. Private to core/.
  */
 #ifndef CORE_BACKGROUND_H
 #define CORE_BACKGROUND_H
@@ -11,10 +11,10 @@
 int background_start(struct atlock *al);
 void background_stop(struct atlock *al);
 
-/* The options have changed. */
+/* Call it after the options have changed. */
 void background_configured(struct atlock *al);
 
-/* Locks or tickets live and die with this process: watch it. */
+/* Watches a process that locks or tickets are bound to. */
 void background_bind(struct atlock *al, pid_t pid, uint64_t start);
 
 #endif

@@ -31,7 +31,7 @@ static struct config *config_new(const struct atlock_options *options, struct po
 	return config;
 }
 
-/* One that did not come into force. */
+/* Frees a config that did not come into force. */
 static void config_drop(struct atlock *al, struct config *config)
 {
 	if (config != NULL && config->policy != state_config(al)->policy)
@@ -39,7 +39,7 @@ static void config_drop(struct atlock *al, struct config *config)
 	free(config);
 }
 
-/* Reads the rules anew; after an error the ones there were are kept. */
+/* Loads the policy's rules again; after an error the old rules are kept. */
 static int config_load_policy(struct config *config, struct atlock_why *why)
 {
 	struct policy *policy = NULL;
@@ -76,7 +76,7 @@ void config_free(struct atlock *al)
 
 /* --- What the store remembers --- */
 
-/* Takes over one record, unless the option was given. One that this version does not have is left alone. */
+/* Applies one stored option, unless it was given at the open. An option that this version does not know is left alone. */
 static int setting_take(struct op *op, struct slice key, struct slice value, struct atlock_options *options)
 {
 	struct record_setting record;
@@ -165,7 +165,7 @@ static int configure_in_txn(struct op *op)
 	return disable_apply_set(op, configure->options->disable_apply != 0);
 }
 
-/* A command may have a password in it. */
+/* The value of an option that only root may change is not logged: it is a command, which may contain a password. */
 static void log_change(struct atlock *al, const struct atlock_caller *caller, const struct configure *configure)
 {
 	const char *by = caller != NULL ? caller->owner : "the daemon";
@@ -177,7 +177,7 @@ static void log_change(struct atlock *al, const struct atlock_caller *caller, co
 			  configure->old, by);
 }
 
-/* Makes `config` what is in force, once the store has it. */
+/* Puts `config` in force, once the store has it. */
 static int config_commit(struct atlock *al, const struct atlock_caller *caller, const char *name, struct config *config,
 			 struct atlock_why *why)
 {

@@ -13,12 +13,12 @@
 
 int config_start(struct atlock *al, const struct atlock_options *options);
 
-/* -EINVAL if what is given and what is kept do not go together. */
+/* -EINVAL if the options given and those stored contradict each other. */
 int config_resume(struct atlock *al, struct atlock_why *why);
 
 void config_free(struct atlock *al);
 
-/* options.c: whether an option was given by atlock_option_set(), and whether it can be changed after the open only. */
+/* options.c: whether an option was given by atlock_option_set(), and whether it can only be set at the open. */
 bool option_is_given(const struct atlock_options *options, const char *name);
 bool option_is_fixed(const char *name);
 

@@ -16,11 +16,11 @@
 
 #define PROBE_EVERY ATLOCK_SECOND
 #define PROBE_WAIT ATLOCK_SECOND
-#define COMMIT_SLOW ATLOCK_SECOND         /* a commit that takes longer is a disk in trouble */
+#define COMMIT_SLOW ATLOCK_SECOND         /* a slower commit means a disk in trouble */
 #define ANSWER_LATE (2 * ATLOCK_SECOND)   /* the manager's own thread may be busy for a moment */
-#define ANSWER_NEVER (30 * ATLOCK_SECOND) /* it is not busy any more, it hangs */
+#define ANSWER_NEVER (30 * ATLOCK_SECOND) /* that thread hangs */
 #define OVERDUE (5 * ATLOCK_SECOND)
-#define WRITERS_MANY 4096 /* changes that wait for a commit, more than there are threads to make them */
+#define WRITERS_MANY 4096 /* changes waiting for a commit: more than there are threads to make them */
 #define STEP_LEAST ATLOCK_SECOND
 #define STEP_SHOWN (300 * ATLOCK_SECOND)
 #define MEMORY_LEAST (UINT64_C(64) << 20)
@@ -107,12 +107,12 @@ static void health_probe(struct atlock *al)
 
 /* --- The checks --- */
 
-/* What one look at everything found. */
+/* The values that one run of all checks works on. */
 struct look {
 	struct atlock *al;
 	int64_t now; /* lease time */
 	int64_t wall;
-	struct health health; /* its fields only */
+	struct health health; /* its plain fields only, without mutex and condition */
 	struct store_stats stats;
 	struct atlock_status status;
 	int status_result;
@@ -141,7 +141,7 @@ static enum health_level check_store(const struct look *look, char *text, size_t
 		(void)snprintf(text, len, "it cannot be written: %s", strerror(-look->health.result));
 		return HEALTH_FAILING;
 	}
-	/* What it is for lack of room is another check's. */
+	/* Another check reports a lack of space. */
 	if (look->stats.flush_error < 0 && look->stats.flush_error != -ENOSPC) {
 		(void)snprintf(text, len, "its main file cannot be written: %s; changes go on until the log is full",
 			       strerror(-look->stats.flush_error));
@@ -251,7 +251,7 @@ static const struct {
 	{ "clock", check_clock }, { "memory", check_memory }, { "hooks", check_hooks },     { "ends", check_ends },
 };
 
-/* Wall time and lease time keep their distance unless somebody sets the wall clock. */
+/* The difference of wall time and lease time is constant unless the wall clock is set. */
 static void health_note_step(struct health *health, int64_t offset)
 {
 	int64_t step = offset - health->offset;

@@ -1,10 +1,9 @@
 /*
- * Whether all is well: checks that are made when somebody asks, each ok, degraded or failing, and the worst of them is the
- * whole's. Private to core/.
+ * Health checks, made on demand. Each is ok, degraded or failing, and the worst one is the result. Private to core/.
  *
- * The store is checked by a commit, which the manager's own thread makes on demand, at most one a second: so that thread is
- * checked with it, and whoever asks never hangs on a disk that does. One who asks waits a second for the answer, others who
- * ask meanwhile do not; then the age of the question is the answer.
+ * The store is checked by a commit. The manager's own thread makes it on demand, at most one a second. So that thread is checked
+ * too, and a reader never hangs on a disk that hangs. The reader that asks waits a second for the commit, other readers meanwhile
+ * do not wait; after that the age of the pending commit is the result.
  */
 #ifndef CORE_HEALTH_H
 #define CORE_HEALTH_H
@@ -21,13 +20,13 @@ enum health_level { HEALTH_OK, HEALTH_DEGRADED, HEALTH_FAILING };
 struct health {
 	pthread_mutex_t mutex; /* a leaf: protects everything here */
 	pthread_cond_t answered;
-	int64_t asked; /* when the commit under way was asked for; 0: none is */
+	int64_t asked; /* when the pending commit was asked for; 0: none is pending */
 	int64_t done;  /* when the last one ended; 0: there was none */
 	int64_t took;
 	int result;
 	int64_t offset; /* wall minus lease time when the manager opened, or after the last step */
 	int64_t stepped;
-	int64_t step; /* by which the wall clock was set then */
+	int64_t step; /* by how much the wall clock was set at `stepped` */
 };
 
 struct health_check {
@@ -39,7 +38,7 @@ struct health_check {
 #define HEALTH_CHECKS 8
 
 struct health_report {
-	enum health_level level; /* of the worst */
+	enum health_level level; /* of the worst check */
 	const struct health_check *worst;
 	struct health_check checks[HEALTH_CHECKS];
 };
@@ -47,10 +46,10 @@ struct health_report {
 int health_new(struct health **out);
 void health_free(struct health *health);
 
-/* Makes the commit that was asked for. On the manager's own thread. */
+/* Makes the commit that was asked for. Runs on the manager's own thread. */
 void health_run(struct atlock *al);
 
-/* Makes all checks; with `probe` the store's as well, else it stands as it was found last. */
+/* Makes all checks. With `probe` the store is checked by a commit, else by the result of the last one. */
 void health_look(struct atlock *al, bool probe, struct health_report *out);
 
 /* "ok", "degraded", "failing". Never NULL. */

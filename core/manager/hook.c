@@ -20,32 +20,32 @@
 
 static const struct breaker_limits limits = { .failures = 5, .pause = ATLOCK_SECOND, .pause_max = 60 * ATLOCK_SECOND };
 
-/* One event on its way. All of it is the thread's. */
+/* One event and its command. Only the hook thread uses it. */
 struct slot {
 	char *line; /* NULL: the slot is free */
 	size_t len;
 	uint64_t seq;
 	unsigned int tries;
-	int64_t pause;  /* the next one */
-	int64_t resume; /* when it is tried again */
-	int64_t until;  /* when the command must have ended */
+	int64_t pause;  /* before the next try */
+	int64_t resume; /* time of the next try */
+	int64_t until;  /* time by which the command must have ended */
 	struct hook_run run;
 };
 
 struct hook {
 	_Atomic bool started;
-	_Atomic bool awake;      /* has been woken and not looked yet */
-	_Atomic int64_t stop_by; /* steady_now() at which all must end; 0: goes on */
+	_Atomic bool awake;      /* was woken and has not looked yet */
+	_Atomic int64_t stop_by; /* steady_now() by which all must end; 0: not stopping */
 	int wake;                /* eventfd */
 	pthread_t thread;
 	struct slot slots[HOOK_SLOTS];
-	char command[256]; /* the thread's: what was run last */
+	char command[256]; /* the hook thread's: the command that was run last */
 	struct log_limit log_failed;
 	struct log_limit log_dropped;
 
-	pthread_mutex_t mutex; /* a leaf: protects all below */
+	pthread_mutex_t mutex; /* a leaf: protects all fields below */
 	struct breaker breaker;
-	uint64_t next; /* event to take next */
+	uint64_t next; /* next event to take */
 	uint64_t ok, failed, timed_out, dropped;
 };
 
@@ -119,7 +119,7 @@ static uint64_t newest(struct atlock *al)
 	return atlock_status(al, &status) < 0 ? 0 : status.events;
 }
 
-/* Where to go on: without a command at the end, too far behind as far back as is allowed. */
+/* The next event to take: without a command, the one after the last; at most HOOK_BACKLOG back, older ones are dropped. */
 static uint64_t hook_position(struct atlock *al, const char *command, uint64_t last)
 {
 	struct hook *hook = al->hook;
@@ -156,7 +156,7 @@ static void slot_take(struct atlock *al, struct slot *slot, uint64_t next)
 	pthread_mutex_unlock(&hook->mutex);
 }
 
-/* What failed was the old command: the new one is given a chance at once. */
+/* A new command gets a try at once: the failures were those of the old one. */
 static void hook_command(struct hook *hook, const char *command)
 {
 	uint64_t opened;
@@ -209,7 +209,7 @@ static void breaker_tell(struct atlock *al, enum breaker_state before, const str
 		log_write(al, ATLOCK_LOG_INFO, "on_event works again");
 }
 
-/* A command has ended, or could not be started. `why` is NULL if it did what it should. */
+/* Handles a command that has ended or could not be started. `why` is NULL after a success. */
 static void slot_ended(struct atlock *al, struct slot *slot, const char *why, bool timed_out)
 {
 	struct hook *hook = al->hook;
@@ -285,7 +285,7 @@ static int64_t earlier(int64_t a, int64_t b)
 	return a < b ? a : b;
 }
 
-/* When something happens by itself: a command is late, a pause is over. */
+/* The next time at which the thread must act: a command's timeout, the end of a pause. */
 static int64_t hook_due(struct hook *hook)
 {
 	int64_t stop_by = atomic_load(&hook->stop_by);
@@ -295,7 +295,7 @@ static int64_t hook_due(struct hook *hook)
 	pthread_mutex_lock(&hook->mutex);
 	open_until = hook->breaker.state == BREAKER_OPEN ? hook->breaker.until : 0;
 	if (hook->breaker.state == BREAKER_HALF_OPEN)
-		open_until = ATLOCK_NEVER; /* the one that is tried wakes us */
+		open_until = ATLOCK_NEVER; /* the end of the trial command wakes us */
 	pthread_mutex_unlock(&hook->mutex);
 	for (size_t i = 0; i < HOOK_SLOTS; i++) {
 		const struct slot *slot = &hook->slots[i];
@@ -337,7 +337,7 @@ static bool hook_idle(const struct hook *hook)
 	return true;
 }
 
-/* Whether it is time to end: told so, and either nothing is left to hand over or the time for that is up. */
+/* Whether to end: it was told to, and either no event is left or the time is up. */
 static bool hook_over(struct hook *hook)
 {
 	int64_t stop_by = atomic_load(&hook->stop_by);
@@ -405,7 +405,7 @@ void hook_stop(struct atlock *al)
 	atomic_store(&hook->started, false);
 }
 
-/* --- How it stands --- */
+/* --- Statistics --- */
 
 static int first_wall(void *arg, const struct atlock_event *event)
 {

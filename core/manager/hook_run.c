@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* A file that is nowhere: a pipe may hold as little as a page, and nobody shall have to wait for the other end. */
+/* Uses an anonymous file, not a pipe: a pipe may hold as little as one page, and the writer must not wait for the reader. */
 static int text_open(const char *text, size_t len)
 {
 	int fd = memfd_create("atlockfs-event", MFD_CLOEXEC);
@@ -27,7 +27,7 @@ static int text_open(const char *text, size_t len)
 	return err;
 }
 
-/* What is between us and the service manager is none of a hook's business. */
+/* Copies the environment without the service manager's variables: they are meant for the daemon, not for a hook. */
 static char **environment_copy(void)
 {
 	size_t count = 0;
@@ -63,7 +63,10 @@ static int actions_set(posix_spawn_file_actions_t *actions, int text)
 		err = posix_spawn_file_actions_addopen(actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
 	if (err == 0)
 		err = posix_spawn_file_actions_addopen(actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-	/* Also such as a library forgot to mark: with the mount's own in it, a child would keep the mount alive. */
+	/*
+	 * Closes also descriptors that a library did not mark close-on-exec: a child with the mount's descriptor would keep the
+	 * mount alive.
+	 */
 	if (err == 0)
 		err = posix_spawn_file_actions_addclosefrom_np(actions, STDERR_FILENO + 1);
 	return err == 0 ? posix_spawn_file_actions_addchdir_np(actions, "/") : err;

@@ -1,4 +1,4 @@
-/* A manager as a whole: opened, resumed where the last one stopped, closed. */
+/* The manager as a whole: opens, resumes where the last one stopped, closes. */
 #include <bsd/stdlib.h>
 #include <bsd/string.h>
 #include <errno.h>
@@ -39,7 +39,7 @@
 
 /* --- Opening --- */
 
-/* Carries a test's clock to the store. */
+/* Passes a test's clock to the store. */
 struct test_clock {
 	struct store_clock store;
 	void (*read)(void *arg, struct atlock_time *out);
@@ -56,7 +56,7 @@ static void test_clock_read(void *arg, struct store_time *out)
 	out->wall = time.wall;
 }
 
-/* Goes on where the last manager stopped: the time, and the numbers a lost commit may have given out. */
+/* Resumes where the last manager stopped: sets the clock, and skips numbers that a lost commit may have given out. */
 static int resume_in_txn(struct op *op)
 {
 	struct record_key key = record_key_meta("counter");
@@ -89,7 +89,7 @@ static int resume_in_txn(struct op *op)
 	return rc < 0 ? rc : event_other(op, ATLOCK_EVENT_OPENED, "");
 }
 
-/* The daemon itself, for the events of its beginning and end. */
+/* The daemon itself as caller, for the events of its start and end. */
 static void manager_self(struct atlock *al, struct atlock_caller *out)
 {
 	memset(out, 0, sizeof(*out));
@@ -100,7 +100,7 @@ static void manager_self(struct atlock *al, struct atlock_caller *out)
 	atlock_caller_look(al, out);
 }
 
-/* The time, from what there is of it: nothing else is done before a repair. */
+/* Sets the clock from what can still be read; a store to be repaired gets nothing else. */
 static int repair_in_txn(struct op *op)
 {
 	int64_t last;
@@ -151,7 +151,7 @@ static int manager_resume(struct atlock *al, struct atlock_why *why)
 	return rc < 0 ? why_set(why, rc, ATLOCK_BACKEND_ERROR, "the store cannot be recovered: %s", strerror(-rc)) : 0;
 }
 
-/* What needs no store. */
+/* Prepares everything that needs no store. */
 static int manager_prepare(struct atlock *al, const struct atlock_setup *setup, struct atlock_why *why)
 {
 	struct atlock_options options;
@@ -306,7 +306,10 @@ static int closed_in_txn(struct op *op)
 	return event_other(op, ATLOCK_EVENT_CLOSED, "");
 }
 
-/* A last try. What the next manager finds by itself, of open files, processes and blocked calls, it ends (bound_recover()). */
+/*
+ * Tries once more to write the ends. The next manager finds and ends those of open files, processes and blocked calls itself
+ * (bound_recover()).
+ */
 static void manager_end(struct atlock *al)
 {
 	size_t count;

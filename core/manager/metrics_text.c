@@ -1,4 +1,4 @@
-/* The text of metrics/atlockfs.prom: Prometheus' exposition format, made anew for each reader. */
+/* The text of metrics/atlockfs.prom: Prometheus' exposition format, written anew for each reader. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stddef.h>
@@ -13,9 +13,9 @@
 #include "scan.h"
 #include "space.h"
 
-/* How things stand: what is not counted but looked up. */
+/* Values that are read at this moment, not counted. */
 struct sample {
-	bool unread;      /* the store could not be: what it has is not known */
+	bool unread;      /* the store could not be read: its values are unknown */
 	uint64_t started; /* wall time, ns */
 	uint64_t held;
 	uint64_t events;
@@ -28,7 +28,7 @@ struct sample {
 	uint64_t owners_swept;
 	uint64_t ends;
 	uint64_t waiters[ATLOCK_PRIORITIES];
-	uint64_t oldest[ATLOCK_PRIORITIES]; /* ns that the one who waits longest has waited */
+	uint64_t oldest[ATLOCK_PRIORITIES]; /* ns that the longest waiter has waited */
 	uint64_t event_lag;
 	uint64_t hook_behind, hook_dropped, hook_breaker, hook_opened;
 	struct hook_stats hook;
@@ -129,7 +129,7 @@ static void print_seconds(FILE *out, uint64_t ns)
 	fprintf(out, "%" PRIu64 ".%09" PRIu64 "\n", ns / (uint64_t)ATLOCK_SECOND, ns % (uint64_t)ATLOCK_SECOND);
 }
 
-/* One histogram of a family. `label` is 'priority="low"' or empty. */
+/* Prints one histogram of a family. `label` is 'priority="low"' or empty. */
 static void print_histogram(FILE *out, const char *name, const char *label, const struct metrics_histogram *histogram)
 {
 	const char *comma = label[0] != '\0' ? "," : "";
@@ -150,7 +150,7 @@ static void print_histogram(FILE *out, const char *name, const char *label, cons
 	fprintf(out, "atlockfs_%s_count%s %" PRIu64 "\n", name, braced, count);
 }
 
-/* A code shows once it has happened; success always, so that a rate has something to begin with. */
+/* A code appears after its first occurrence; success always, so that a rate has a start. */
 static void print_calls(FILE *out, const struct metrics *metrics)
 {
 	char label[64];
@@ -226,9 +226,9 @@ static void print_batches(FILE *out, const struct store_stats *stats)
 	fprintf(out, "atlockfs_store_commit_updates_count %" PRIu64 "\n", count);
 }
 
-#define NUMBERS_ALWAYS 2 /* that are known when the store cannot be read: the first ones */
+#define NUMBERS_ALWAYS 2 /* the first ones, which are known even if the store cannot be read */
 
-/* Metrics of one number each. */
+/* Metrics with a single number each. */
 static const struct {
 	const char *name;
 	const char *type;

@@ -21,12 +21,12 @@ struct option {
 	const char *name;
 	const char *initial;
 	const char *help;
-	const char *const *words; /* OPTION_WORD, OPTION_FLAG: the value is the index; NULL at the end */
+	const char *const *words; /* OPTION_WORD, OPTION_FLAG: the value is the index; ends with NULL */
 	enum option_type type;
-	bool never;     /* OPTION_DURATION: "never" will do */
-	bool automatic; /* OPTION_DURATION: "auto" will do, and is ATLOCK_AUTO */
-	bool root;      /* changed by root alone, not by every administrator: it says what the daemon runs */
-	bool fixed;     /* only to be set when the manager is opened */
+	bool never;     /* OPTION_DURATION: accepts "never" */
+	bool automatic; /* OPTION_DURATION: accepts "auto", as ATLOCK_AUTO */
+	bool root;      /* only root may change it, not every administrator: it decides what the daemon runs */
+	bool fixed;     /* can only be set when the manager is opened */
 	size_t offset;  /* in struct atlock_options: int64_t, or char[size] */
 	size_t size;
 	int64_t min;
@@ -72,7 +72,7 @@ static const char *const level_words[] = {
 };
 static const char *const flag_words[] = { "off", "on", NULL };
 
-/* One field a line would hide the table. */
+/* With one field a line the table would be unreadable. */
 /* clang-format off */
 static const struct option options[] = {
 	{ .name = "default_ttl", AT(default_ttl), .type = OPTION_DURATION, .initial = "30m",
@@ -159,7 +159,7 @@ static const struct option options[] = {
 #define OPTIONS (sizeof(options) / sizeof(options[0]))
 _Static_assert(OPTIONS <= 64, "struct atlock_options has a bit for each");
 
-/* Reads the number behind a text; the range is checked later. */
+/* Parses a value into a number; the range is checked later. */
 typedef int value_parse_fn(const struct option *option, const char *value, int64_t *out, struct atlock_why *why);
 
 static int refuse(const struct option *option, const char *value, const char *hint, struct atlock_why *why)
@@ -228,7 +228,7 @@ static int parse_duration(const struct option *option, const char *value, int64_
 		*out = ATLOCK_AUTO;
 		return 0;
 	}
-	/* "0" is no duration here: it would read as auto. */
+	/* "0" is refused here: it would be read as auto. */
 	if (err == -ERANGE || (err == 0 && *out < option->min))
 		return range_check(option, INT64_MIN, why);
 	if (err == 0)
@@ -240,7 +240,7 @@ static int parse_duration(const struct option *option, const char *value, int64_
 	return refuse(option, value, "durations are written 250ms, 90s, 15m, 2h, 7d or 1h30m", why);
 }
 
-/* An empty count is no count, where that is allowed: "rate_limit=". */
+/* An empty value means no limit, where 0 is allowed: "rate_limit=". */
 static int parse_count(const struct option *option, const char *value, int64_t *out, struct atlock_why *why)
 {
 	const char *wrong = NULL;
@@ -293,7 +293,7 @@ static int text_check(const struct option *option, const char *value, struct atl
 static int refuse_unknown(const char *name, struct atlock_why *why)
 {
 	const char *closest = NULL;
-	size_t least = strnlen(name, 64) / 3 + 1; /* further off, it would be a guess */
+	size_t least = strnlen(name, 64) / 3 + 1; /* a larger distance would be a guess */
 
 	for (size_t i = 0; strnlen(name, 64) < 64 && i < OPTIONS; i++) {
 		size_t distance = atlock_word_distance(name, options[i].name);

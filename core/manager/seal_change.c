@@ -1,7 +1,8 @@
 /*
- * Which key a store's texts are sealed with, and the change from one to another (or to the first, or to none): first the
- * store says that a change is under way and between which keys, then the texts follow, some in each transaction, then it
- * says that the change is done. Whatever interrupts it, the store names every key that may be needed to read it.
+ * The key that a store's texts are sealed with, and the change to another key (or to the first, or to none). First the store
+ * records that a change is under way and between which keys; then the texts are rewritten, some in each transaction; then it
+ * records that the change is done. If the change is interrupted at any point, the store names every key that may be needed to
+ * read it.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -13,7 +14,7 @@
 #include "seal.h"
 #include "why.h"
 
-/* What one transaction looks at and rewrites: nobody else writes meanwhile. */
+/* Limits of one transaction, because it blocks all other writers. */
 #define RENEW_KEYS 1024
 #define RENEW_BYTES (256 * 1024)
 
@@ -21,7 +22,7 @@ static const enum record_table tables[] = { TABLE_TEXT, TABLE_TICKET_TEXT, TABLE
 
 #define TABLES (sizeof(tables) / sizeof(tables[0]))
 
-/* --- The keys that were given --- */
+/* --- The given keys --- */
 
 int seal_load(struct atlock *al, struct atlock_why *why)
 {
@@ -41,7 +42,7 @@ int seal_load(struct atlock *al, struct atlock_why *why)
 	for (size_t i = 0; i < 2 && rc == 0; i++) {
 		if (paths[i][0] == '\0')
 			continue;
-		/* The daemon works in the root directory. */
+		/* The daemon's working directory is the root directory. */
 		rc = paths[i][0] != '/' ? why_set(why, -EINVAL, ATLOCK_INVALID_REQUEST,
 						  "key file %.200s: give the whole path, from / on", paths[i])
 					: seal_key_read(paths[i], &seal->keys[seal->count], why);
@@ -65,7 +66,7 @@ static bool id_given(const struct seal *seal, struct slice id)
 	return false;
 }
 
-/* The key that texts are to be sealed with; empty: none. */
+/* The id of the key to seal texts with; empty: none. */
 static struct slice id_wanted(const struct seal *seal)
 {
 	return seal != NULL && seal->writes ? (struct slice){ seal->keys[0].id, SEAL_ID } : (struct slice){ NULL, 0 };
@@ -73,7 +74,7 @@ static struct slice id_wanted(const struct seal *seal)
 
 /* --- The store's record --- */
 
-/* 0, or 1 and an empty one: nothing is sealed. */
+/* 0, or 1 and an empty record: nothing is sealed. */
 static int record_load(struct op *op, struct record_seal *out)
 {
 	struct record_key key = record_key_meta("seal");
@@ -145,19 +146,19 @@ int seal_start(struct atlock *al, struct atlock_why *why)
 /* --- From one key to another --- */
 
 struct renewed {
-	size_t table;           /* where to go on: a table */
-	struct record_key from; /* and a key in it; empty: from its beginning */
+	size_t table;           /* where to continue: a table */
+	struct record_key from; /* and a key in it; empty: from its start */
 	uint64_t texts;         /* rewritten */
 	uint64_t damaged;       /* left as they are */
 };
 
-/* Before and after a transaction, which may run again. */
+/* State before and after a transaction, whose function may run again. */
 struct renew {
 	struct renewed before;
 	struct renewed after;
 };
 
-/* Says that the texts are on their way to another key. 1: they are there already. */
+/* Records that a change of keys begins. 1: all texts have the wanted key already. */
 static int begin_in_txn(struct op *op)
 {
 	struct slice wanted = id_wanted(op->al->seal);
@@ -168,7 +169,7 @@ static int begin_in_txn(struct op *op)
 		return rc;
 	if (slice_equal(record.key, wanted) && !record.changing)
 		return 1;
-	/* Of an interrupted change the key that is not wanted is the old one, whichever way it went. */
+	/* If a change was interrupted, the old key is the one that is not wanted now, whichever direction the change had. */
 	if (!slice_equal(record.key, wanted))
 		record.old = record.key;
 	record.key = wanted;
@@ -176,7 +177,7 @@ static int begin_in_txn(struct op *op)
 	return record_store(op, &record);
 }
 
-/* Writes a text with the key in use unless it is already: how many bytes that took. */
+/* Rewrites a text with the wanted key unless it has that key: returns its size in bytes. */
 static int renew_one(struct op *op, struct renewed *renewed, struct slice at, struct slice value)
 {
 	struct slice wanted = id_wanted(op->al->seal);
@@ -192,7 +193,7 @@ static int renew_one(struct op *op, struct renewed *renewed, struct slice at, st
 		rc = seal_put(op, &key, text.text);
 		renewed->texts += rc == 0;
 	} else if (rc == -EIO) {
-		/* Nobody can read it with the old key either: it must not keep all others from having the new one. */
+		/* The text is unreadable with the old key too: it must not keep the others from being rewritten. */
 		why_clear(op->why);
 		renewed->damaged++;
 		rc = 0;
@@ -201,7 +202,7 @@ static int renew_one(struct op *op, struct renewed *renewed, struct slice at, st
 	return rc < 0 ? rc : (int)value.len;
 }
 
-/* Some of them: 1 if there are more. */
+/* Rewrites some texts: 1 if there are more. */
 static int some_in_txn(struct op *op)
 {
 	struct renew *renew = op->arg;
