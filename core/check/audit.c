@@ -1,8 +1,8 @@
 /*
- * Checks lines of the event log wherever they come from: that each has the hash it should have, and that they make up one chain.
+ * Verifies lines of the event log from any source: that each has the right hash, and that together they are one chain.
  *
- * Within a file events come in order. Which file they are in does not matter: what follows on each other makes up a run, and in
- * the end the runs must follow on each other, without a gap.
+ * Within a file events are in order. Which file an event is in does not matter: consecutive events form a run, and in the end the
+ * runs must follow each other without a gap.
  */
 #include <bsd/string.h>
 #include <errno.h>
@@ -21,18 +21,18 @@
 #define PREV ",\"prev\":\""
 #define HASH "\",\"hash\":\""
 #define END "\"}"
-#define ARCHIVE "{\"archived\":" /* begins the line that ends an archive */
+#define ARCHIVE "{\"archived\":" /* start of the last line of an archive */
 
-/* What a line ends with: where it came from, and its own hash. */
+/* The end of a line: the hash of the event before, and its own. */
 #define TAIL (sizeof(PREV HASH END) - 1 + 2 * HEX)
 
-/* Where a log begins, or what must be in it. */
+/* Where a log begins, or an event that must be in it. */
 struct place {
 	uint64_t seq; /* 0: none */
 	char hash[HEX];
 };
 
-/* What a file has, if it ends as an archive does. */
+/* The contents of a file that ends like an archive. */
 struct archive {
 	char *file;
 	uint64_t first;
@@ -43,23 +43,23 @@ struct run {
 	uint64_t first;
 	uint64_t last;
 	char prev[HEX];
-	char hash[HEX]; /* of the last */
+	char hash[HEX]; /* of the last event */
 };
 
 struct atlock_audit {
 	char file[ATLOCK_PATH_MAX];
 	uint64_t line;  /* number in that file */
-	uint64_t after; /* the event that was last in it; 0: none yet */
-	bool broken;    /* since then there was a line that is none: the next begins a run */
+	uint64_t after; /* the last event in it; 0: none yet */
+	bool broken;    /* a line after it was invalid: the next event begins a run */
 	struct run *runs;
 	size_t count;
 	uint64_t events;
-	struct place anchor; /* an event that must be there, or before the first */
+	struct place anchor; /* an event that must be there, or directly before the first */
 	bool anchored;
-	struct place begin; /* the event that the log begins behind */
+	struct place begin; /* the event before the log's first */
 	struct archive *archives;
 	size_t archive_count;
-	uint64_t file_events; /* of the file at hand, as the next three; the last is `after` */
+	uint64_t file_events; /* of the present file, like the next three; its last event is `after` */
 	uint64_t file_first;
 	char file_prev[HEX + 1];
 	char file_hash[HEX + 1];
@@ -124,7 +124,7 @@ int atlock_audit_begin(struct atlock_audit *audit, const char *text, struct atlo
 	return place_parse(audit == NULL ? NULL : &audit->begin, text, why);
 }
 
-/* Remembers what is wrong with an event, if it is wrong with none before it. */
+/* Keeps the problem of the event with the lowest number. */
 __attribute__((format(printf, 3, 4))) static void problem(struct atlock_audit *audit, uint64_t seq, const char *format,
 							  ...)
 {
@@ -139,14 +139,14 @@ __attribute__((format(printf, 3, 4))) static void problem(struct atlock_audit *a
 	va_end(list);
 }
 
-/* The parts of a line that the chain consists of. */
+/* The parts of a line that form the chain. */
 struct line {
 	uint64_t seq;
 	const char *prev;
 	const char *hash;
 };
 
-/* Takes a line apart that has the shape of an event; its hash may still be another. */
+/* Splits a line that has the shape of an event; its hash may still be wrong. */
 static bool line_parse(const char *text, size_t len, struct line *out)
 {
 	const char *tail = text + len - TAIL;
@@ -170,7 +170,7 @@ static bool line_is_unchanged(const char *text, size_t len, const struct line *l
 	unsigned char hash[EVENT_HASH];
 	char hex[HEX + 1];
 
-	/* The hash is of what stands before the comma that begins it. */
+	/* The hash covers the text up to the comma before the hash. */
 	sha256(text, len - (strlen(HASH) - 1 + HEX + strlen(END)), hash);
 	for (size_t i = 0; i < sizeof(hash); i++)
 		(void)snprintf(hex + 2 * i, 3, "%02x", hash[i]);
@@ -191,7 +191,7 @@ static int run_begin(struct atlock_audit *audit, const struct line *line)
 	return 0;
 }
 
-/* Adds a good line to the run that it continues, or to a new one. */
+/* Adds a valid line to the run that it continues, or to a new one. */
 static int line_link(struct atlock_audit *audit, const struct line *line)
 {
 	struct run *run = audit->count > 0 ? &audit->runs[audit->count - 1] : NULL;
@@ -229,7 +229,7 @@ void atlock_audit_seal(const struct atlock_audit *audit, const char *time, char 
 		       time, audit->file_first, audit->after, audit->file_events, audit->file_prev, audit->file_hash);
 }
 
-/* When it was made is not for this to say. */
+/* Compares all but the time at which the archive was made. */
 static bool archive_fits(const struct atlock_audit *audit, const char *text)
 {
 	char expected[512];
@@ -285,7 +285,7 @@ bool atlock_audit_archive(const struct atlock_audit *audit, size_t i, struct atl
 
 /* --- Lines --- */
 
-/* An ordinary user's copy: what it said cannot be checked, only where it stands. */
+/* A line as an ordinary user may see it: its contents cannot be verified, only its place in the chain. */
 static bool line_is_hidden(const char *text, size_t len)
 {
 	const char *at = text + strlen(BEGIN);
@@ -298,7 +298,7 @@ static bool line_is_hidden(const char *text, size_t len)
 	return at + strspn(at, " ") == tail;
 }
 
-/* What is archived of a day that goes on reads as such a line; older versions had empty ones. */
+/* A line in place of events that were archived from a day that goes on; older versions had blank lines there. */
 static bool line_is_gap(const char *text, size_t len)
 {
 	size_t blanks = 0;
@@ -318,7 +318,7 @@ int atlock_audit_line(struct atlock_audit *audit, const char *text, size_t len, 
 	if (audit == NULL || text == NULL)
 		return -EINVAL;
 	audit->line++;
-	/* The gap shows in the numbers, if it is not in front of all others. */
+	/* The event numbers show the gap, unless it comes before all other events. */
 	if (whole && line_is_gap(text, len))
 		return 0;
 	if (whole && strncmp(text, ARCHIVE, strlen(ARCHIVE)) == 0)
@@ -380,7 +380,7 @@ static void runs_link(struct atlock_audit *audit)
 	}
 }
 
-/* Whether the first event follows on one that is known, if it is not the very first. */
+/* Checks that the first event, unless it is number 1, follows a known event. */
 static void begin_check(struct atlock_audit *audit)
 {
 	const struct place *places[] = { &audit->begin, &audit->anchor };

@@ -1,4 +1,4 @@
-/* Copies of the whole store, and what must be done before one of them is used in its place. */
+/* Copies of the whole store, and the preparation of a copy that replaces it. */
 #include <errno.h>
 #include <string.h>
 
@@ -9,8 +9,8 @@
 #include "why.h"
 
 /*
- * A copy knows nothing of the numbers that were given out after it was made. None of them may be given out again, so a
- * restored store leaps ahead by more than anybody can have taken meanwhile.
+ * A copy does not know the numbers that were given out after it was made. None of them may be given out again, so a restored
+ * store skips more numbers than can have been used meanwhile.
  */
 #define LEAP (UINT64_C(1) << 32)
 

@@ -164,7 +164,7 @@ const struct fsck_number *fsck_number_find(const struct fsck_numbers *numbers, u
 
 typedef int fsck_part(struct fsck *fsck);
 
-/* What others are made anew from comes before them. */
+/* A part comes after those whose records it is rebuilt from. */
 static fsck_part *const parts[] = {
 	fsck_format, fsck_events, fsck_counter, fsck_salvage, fsck_locks,  fsck_tickets,
 	fsck_dirs,   fsck_shared, fsck_pulls,   fsck_owners,  fsck_counts, fsck_others,
@@ -202,7 +202,7 @@ int64_t atlock_check(struct atlock *al, FILE *report)
 	return rc < 0 ? rc : fsck.problems;
 }
 
-/* What a repair told, held back until it is committed: its function may run more than once. */
+/* The report of a repair, held back until the commit: its function may run more than once. */
 struct told {
 	char *text;
 	size_t len;

@@ -9,7 +9,7 @@
 #include "scan.h"
 #include "table.h"
 
-#define LOST_MODE 0700 /* of a directory whose owner and mode nobody knows any more: root's alone */
+#define LOST_MODE 0700 /* only for root: owner and mode of the directory are lost */
 
 static int dir_put(struct fsck *fsck, uint64_t id, const struct record_dir *record)
 {
@@ -35,7 +35,7 @@ static struct record_dir dir_unknown(const struct fsck *fsck, uint64_t parent, s
 	};
 }
 
-/* A directory's record: 0, or 1 if there is none that can be read. custom/ itself needs none. */
+/* A directory's record: 0, or 1 if it is missing or damaged. custom/ itself needs none. */
 static int record_get(struct fsck *fsck, uint64_t id, struct record_dir *out)
 {
 	struct record_key key = record_key_number(TABLE_DIR, id);
@@ -62,7 +62,7 @@ static bool is_component(struct slice name)
 	return atlock_component_check(text, NULL) == 0;
 }
 
-/* Where an entry leads to: 0, or 1 if it is not there or leads nowhere. */
+/* The directory that an entry leads to: 0, or 1 if there is no such entry or it is damaged. */
 static int entry_get(struct fsck *fsck, uint64_t parent, struct slice name, uint64_t *id)
 {
 	struct record_key key = record_key_entry(parent, name);
@@ -75,9 +75,9 @@ static int entry_get(struct fsck *fsck, uint64_t parent, struct slice name, uint
 	return 0;
 }
 
-/* --- Those that lost their place --- */
+/* --- Directories that lost their place --- */
 
-/* Whether neither a directory nor a lock of custom/ has the name: 0, or 1. */
+/* Whether a directory or a lock of custom/ has the name: 1, or 0. */
 static int name_taken(struct fsck *fsck, const char *name)
 {
 	struct atlock_name lock;
@@ -133,7 +133,7 @@ static int lose(struct fsck *fsck, struct slice key, uint64_t id, const char *wh
 
 /* --- Entries --- */
 
-/* A directory that only its entry still knows. */
+/* Rebuilds a directory of which only the entry is left. */
 static int entry_mend(struct fsck *fsck, struct slice key, uint64_t parent, struct slice name, uint64_t id)
 {
 	struct record_dir record = dir_unknown(fsck, parent, name);
@@ -168,7 +168,7 @@ static int entry_one(struct fsck *fsck, struct slice key, struct slice value)
 
 /* --- Records --- */
 
-/* What holds a directory in the tree. Parents are older than what is in them, so no loop can hide. */
+/* Checks a directory's place in the tree. A parent must have a smaller id, so a loop cannot go unnoticed. */
 static int place_one(struct fsck *fsck, struct slice key, uint64_t id, const struct record_dir *record)
 {
 	uint64_t found;
@@ -244,8 +244,8 @@ static int lock_one(struct fsck *fsck, struct slice key, struct slice value)
 /* --- Counts --- */
 
 struct counts {
-	uint64_t dirs; /* custom/ itself not counted */
-	uint64_t last; /* id */
+	uint64_t dirs; /* without custom/ itself */
+	uint64_t last; /* greatest id */
 };
 
 static int children_count(struct fsck *fsck, uint64_t id, uint64_t *count)
@@ -272,7 +272,7 @@ static int children_one(struct fsck *fsck, struct slice key, struct slice value)
 	return fsck->fix ? dir_put(fsck, id, &record) : 0;
 }
 
-/* custom/ has a record as soon as there is something in it. */
+/* custom/ has a record if it has entries. */
 static int root_check(struct fsck *fsck)
 {
 	struct record_key key = record_key_number(TABLE_DIR, 0);
@@ -305,7 +305,7 @@ static int dirs_count(struct fsck *fsck, struct counts *out)
 	return rc < 0 ? rc : 0;
 }
 
-/* No id is given out twice: what was lost of them is passed over by far. */
+/* No id may be given out twice: if the counter is lost, it continues far above the known ids. */
 static int ids_check(struct fsck *fsck)
 {
 	struct record_key key = record_key_meta("dirs");

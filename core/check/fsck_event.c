@@ -1,6 +1,6 @@
 /*
- * What is derived from the events: the end of their chain, and which are in the file of which day. Events themselves are never
- * changed, and an end that can be read is believed: whether they fit is for atlock_events_verify() to say.
+ * Records derived from the events: the end of their chain, and which events are in which day's file. Events themselves are never
+ * changed, and a readable end is trusted: atlock_events_verify() checks whether they match.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -15,13 +15,13 @@
 
 /* --- The end of the chain --- */
 
-/* The last events that are there and can be read. */
+/* The last events that exist and that can be read. */
 struct last {
-	uint64_t seq;  /* of the last, readable or not */
-	uint64_t good; /* of the last that can be read; 0: none */
-	uint32_t day;  /* of that one, and where the run of events of its day begins */
+	uint64_t seq;  /* of the last event, readable or not */
+	uint64_t good; /* of the last readable event; 0: none */
+	uint32_t day;  /* of the readable one, and the first event of its day's run */
 	uint64_t first;
-	struct event event; /* that one */
+	struct event event; /* the readable one */
 };
 
 static int last_find(struct fsck *fsck, struct last *last)
@@ -48,7 +48,7 @@ static int last_find(struct fsck *fsck, struct last *last)
 	return rc < 0 ? rc : 0;
 }
 
-/* The day's record, if it is there, knows where its run of events began, though those may be gone. */
+/* The day's record, if there is one, has the start of the run, even if those events are gone. */
 static int run_begin(struct fsck *fsck, struct last *last)
 {
 	struct record_key prefix = record_key_day(fsck->op->al->chain, last->day);
@@ -86,7 +86,7 @@ static int tail_make(struct fsck *fsck, struct last *last)
 	return 0;
 }
 
-/* An end that is not there is that of a store without events. */
+/* A missing end is right in a store without events. */
 static int tail_mend(struct fsck *fsck, const struct record_key *key, struct last *last)
 {
 	struct slice any;
@@ -127,10 +127,10 @@ static int tail_check(struct fsck *fsck)
 
 struct days {
 	struct fsck *fsck;
-	struct segment *known; /* in the order of their events */
+	struct segment *known; /* in the order of events */
 	size_t count;
 	size_t at;
-	struct segment open; /* being made; first 0: none */
+	struct segment open; /* being built; first 0: none */
 	struct event event;
 };
 
@@ -155,7 +155,7 @@ static int segment_put(struct fsck *fsck, const struct segment *segment, bool gr
 	return fsck->fix ? op_put(fsck->op, RECORD_DAY, &key, &record) : 0;
 }
 
-/* The run of events that is still growing always has a record. */
+/* The run of events that still grows always has a record. */
 static int growing_check(struct fsck *fsck, struct days *days)
 {
 	const struct record_tail *tail = &fsck->op->tail;
@@ -202,8 +202,8 @@ static int event_place(struct days *days)
 }
 
 /*
- * Puts every event that no record of a day has into one. Those in front of all records were dropped with their day, and are just
- * not removed yet: unless a record was lost, when nobody can say so, and they are shown once more.
+ * Assigns every event without a day's record to one. Events before all records were dropped with their day and only wait for
+ * removal. But if a record was lost, that cannot be told apart, and these events are shown again.
  */
 static int events_place(struct fsck *fsck, struct days *days, bool all)
 {
@@ -230,7 +230,7 @@ static int days_check(struct fsck *fsck)
 
 	if (rc == 0)
 		rc = op_tail(fsck->op);
-	/* What cannot be read is in the way of looking further. */
+	/* An unreadable record prevents further checks. */
 	if (rc == 0 && (fsck->fix || fsck->problems == before)) {
 		days->fsck = fsck;
 		rc = growing_check(fsck, days);
@@ -263,11 +263,11 @@ int fsck_events(struct fsck *fsck)
 	return rc < 0 || fsck->events_lost ? rc : days_check(fsck);
 }
 
-/* --- What is counted along the chain --- */
+/* --- Counters in the chain's end --- */
 
 /*
- * What the events take that are to come. Older versions did not count it: then it is done when the store is opened next. With
- * damaged locks it cannot be right, which is not worth another line.
+ * Checks the space reserved for future events. Older versions did not count it: then the next open does. With damaged locks the
+ * figure cannot be right, and that is not reported again.
  */
 static int owed_check(struct fsck *fsck)
 {

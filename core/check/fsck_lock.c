@@ -16,7 +16,7 @@ static bool is_name(struct slice lock)
 	return name_check(&name) == 0;
 }
 
-/* Whose it was nobody can say any more: it stays held until somebody who knows better removes it. */
+/* Keeps a lock held whose holder is lost, until an administrator removes it. */
 static int lock_keep(struct fsck *fsck, struct slice key)
 {
 	struct op *op = fsck->op;
@@ -46,7 +46,7 @@ static int lock_keep(struct fsck *fsck, struct slice key)
 	return rc < 0 ? rc : table_lock_put(op, fsck_rest(key), NULL, &record);
 }
 
-/* The lock's record: 0, or 1 if there is none that can be read. */
+/* The lock's record: 0, or 1 if it is missing or damaged. */
 static int lock_get(struct fsck *fsck, struct slice lock, struct record_lock *out)
 {
 	struct record_key key = record_key_of(TABLE_LOCK, lock);
@@ -54,7 +54,7 @@ static int lock_get(struct fsck *fsck, struct slice lock, struct record_lock *ou
 	return lock.len == 0 || lock.len > ATLOCK_KEY_MAX ? 1 : fsck_get(fsck, RECORD_LOCK, &key, out);
 }
 
-/* Whether the index of holders has another lock in this one's place, and that one agrees: 0, or 1 if not. */
+/* Whether the index of holders names another lock at this key, and that lock's record agrees: 0, or 1 if not. */
 static int lock_is_second(struct fsck *fsck, const struct record_key *index, struct slice lock)
 {
 	struct record_lock other;
@@ -71,7 +71,7 @@ static int lock_is_second(struct fsck *fsck, const struct record_key *index, str
 	return !slice_equal(record_key_slice(&place), record_key_slice(index));
 }
 
-/* Keys have no checksum: one of the two has a damaged name, and nobody can say which. Both stay held. */
+/* Keys have no checksum: one of the two locks has a damaged name, and it is unknown which. Both stay held. */
 static int lock_renumber(struct fsck *fsck, struct slice key, struct record_lock *record)
 {
 	int rc;
@@ -121,7 +121,7 @@ static int text_one(struct fsck *fsck, struct slice key, struct slice value)
 	struct slice any;
 	int rc = store_get(fsck->op->txn, record_key_slice(&lock), &any);
 
-	/* That of a lock that cannot be read is told of there. */
+	/* A damaged record is reported with the lock itself. */
 	if (rc == 0 && fsck_decode(fsck, RECORD_LOCK, record_key_slice(&lock), any, &record) < 0)
 		return -EIO;
 	if (rc < 0)
@@ -163,7 +163,7 @@ static int id_one(struct fsck *fsck, struct slice key, struct slice value)
 	return 0;
 }
 
-/* Those of tickets are looked at with them. */
+/* Deadlines of tickets are checked with the tickets. */
 static int due_one(struct fsck *fsck, struct slice key, struct slice value)
 {
 	struct record_lock record;

@@ -1,4 +1,4 @@
-/* The counter that tokens and tickets come from: whatever it has lost, none may be given out twice. */
+/* The counter of tokens and tickets: whatever is lost, no number may be given out twice. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -6,10 +6,10 @@
 #include "fsck.h"
 #include "scan.h"
 
-/* More than anybody can have taken unseen. */
+/* More numbers than can have been given out without a trace. */
 #define LEAP (UINT64_C(1) << 32)
 
-/* No counter ever gets so far: whatever says so is a damaged key, of which there is no checksum. */
+/* No counter gets this far: a greater number comes from a damaged key, since keys have no checksum. */
 #define NUMBER_END (UINT64_C(1) << 62)
 
 static void number_see(uint64_t number, uint64_t *most)
@@ -63,7 +63,7 @@ static int events_most(struct fsck *fsck, uint64_t *most)
 	return rc < 0 ? rc : 0;
 }
 
-/* Below the ceiling, commits that a crash took back may have given numbers out; a mount passes them over, too. */
+/* Numbers below the ceiling may have been given out in commits that a crash undid; a mount skips them, too. */
 static int ceiling_take(struct fsck *fsck, const struct record_key *key, struct record_counter counter)
 {
 	if (!fsck->fix || counter.next >= counter.ceiling)
@@ -93,7 +93,7 @@ int fsck_counter(struct fsck *fsck)
 	rc = fsck->events_lost ? 0 : events_most(fsck, &most);
 	if (rc < 0)
 		return rc;
-	/* It is not there before the first number was taken. */
+	/* A missing counter is right if no number was ever given out. */
 	if (lost && most == 0 && store_get(fsck->op->txn, record_key_slice(&key), &any) == 1)
 		return 0;
 	fsck_problem(fsck, record_key_slice(&key), "the counter of tokens is damaged, gone or behind",

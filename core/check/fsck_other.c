@@ -1,4 +1,4 @@
-/* What belongs to no tree: options, hold times, what the store says of itself, and keys that are nobody's. */
+/* Records outside the trees: options, hold times, the store's own records, and unknown keys. */
 #include <errno.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@
 #include "table.h"
 #include "why.h"
 
-/* One that the daemon could not take over would keep it from starting. */
+/* An option that the daemon cannot apply would keep it from starting. */
 static int setting_one(struct fsck *fsck, struct slice key, struct slice value)
 {
 	struct atlock_options options;
@@ -38,7 +38,7 @@ static int hold_one(struct fsck *fsck, struct slice key, struct slice value)
 
 /* --- The format --- */
 
-/* It says what all else means, and a store of another format has tables that must not be dropped as nobody's. */
+/* Comes first: the format gives all else its meaning, and the tables of another format must not be dropped as unknown. */
 int fsck_format(struct fsck *fsck)
 {
 	struct record_key key = record_key_meta("format");
@@ -54,7 +54,7 @@ int fsck_format(struct fsck *fsck)
 		       "the record of the format is damaged or gone, and nothing else tells it: restore a copy");
 }
 
-/* --- Which key texts are sealed with --- */
+/* --- The key that texts are sealed with --- */
 
 static int sealed_one(struct fsck *fsck, struct slice key, struct slice value)
 {
@@ -65,7 +65,7 @@ static int sealed_one(struct fsck *fsck, struct slice key, struct slice value)
 		       "the record of this store's key is damaged, and there are texts sealed with it: give the key");
 }
 
-/* As if a change to the key that was given had been interrupted: the next mount with it looks at every text. */
+/* Records an interrupted change to the given key: the next mount with that key then checks every text. */
 static int seal_mend(struct fsck *fsck, const struct record_key *key)
 {
 	const struct seal *seal = fsck->op->al->seal;
@@ -108,7 +108,7 @@ static int seal_one(struct fsck *fsck)
 	return fsck->fix ? seal_mend(fsck, &key) : 0;
 }
 
-/* --- Keys that are nobody's --- */
+/* --- Unknown keys --- */
 
 static int meta_one(struct fsck *fsck, struct slice key, struct slice value)
 {
@@ -136,7 +136,7 @@ static int stray_one(struct fsck *fsck, struct slice key, struct slice value)
 	return fsck_drop(fsck, key, "no table has this key");
 }
 
-/* Keys in no table, one first byte after the other. */
+/* Drops keys that are in no table, for each possible first byte. */
 static int strays(struct fsck *fsck)
 {
 	static const unsigned char known[] = {

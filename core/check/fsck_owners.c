@@ -1,4 +1,4 @@
-/* Who has which Git URL, and the references that it lives by. */
+/* Owners of Git URLs, and the references that keep them. */
 #include <errno.h>
 #include <string.h>
 
@@ -25,7 +25,7 @@ static struct record_claim claim_from(const struct record_reference *record)
 	};
 }
 
-/* Who has a URL, by its claim, or else by the first reference that can be read: 0 or 1 (nobody can say). */
+/* The owner of a URL, from its claim or else from the first readable reference: 0, or 1 if there is neither. */
 static int owner_find(struct fsck *fsck, struct slice url, struct record_claim *out)
 {
 	struct record_key at = record_key_of(TABLE_CLAIM, url);
@@ -48,7 +48,7 @@ static int owner_find(struct fsck *fsck, struct slice url, struct record_claim *
 	return rc;
 }
 
-/* A reference that cannot be read keeps the URL for whoever has it. */
+/* A damaged reference stays as one of the URL's owner, so that the URL is not freed. */
 static int reference_mend(struct fsck *fsck, struct slice key, struct slice url)
 {
 	struct record_key at = { .len = key.len };
@@ -93,7 +93,7 @@ static int claim_one(struct fsck *fsck, struct slice key, struct slice value)
 	return rc == 1 ? fsck_drop(fsck, key, "the claim's record is damaged") : rc;
 }
 
-/* Every reference belongs to whoever has the URL. Without a claim, that is the owner of the first. */
+/* Every reference must belong to the URL's owner. Without a claim, that is the owner of the first reference. */
 static int reference_agree(struct fsck *fsck, struct slice key, struct slice value)
 {
 	struct reference_key parts = { .type = ATLOCK_APPLICATIONS };

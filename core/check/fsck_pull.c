@@ -1,11 +1,11 @@
-/* Pull requests, what was written about them, and their projects. */
+/* Pull requests, their texts, and their projects. */
 #include <errno.h>
 #include <string.h>
 
 #include "fsck.h"
 #include "pull.h"
 
-/* The pull request that a key is about: all behind the table's letter, up to a NUL. */
+/* The pull request in a key: the bytes after the table's letter, up to a NUL. */
 static int pull_of(struct slice key, struct atlock_pull_name *out)
 {
 	char path[sizeof("pulls/") + STORE_KEY_MAX];
@@ -34,7 +34,7 @@ static int projects_count(struct fsck *fsck, const struct atlock_pull_name *pull
 	return fsck_count(fsck, &prefix, out);
 }
 
-/* A part of a pull request brings one that is not there back. */
+/* Rebuilds a missing pull request of which a part is left. */
 static int part_check(struct fsck *fsck, struct slice key, const struct atlock_pull_name *pull, const char *what)
 {
 	struct record_key at = record_key_of(TABLE_PULL, pull_slice(pull));
@@ -91,7 +91,7 @@ static int pull_one(struct fsck *fsck, struct slice key, struct slice value)
 
 	if (pull_of(key, &pull) < 0)
 		return fsck_drop(fsck, key, "no pull request can have this name");
-	/* With a part that is left, it has been made anew already. */
+	/* A damaged one with parts left has been rebuilt before this. */
 	rc = fsck_decode(fsck, RECORD_PULL, key, value, &record);
 	if (rc != 0)
 		return rc < 0 ? rc : fsck_drop(fsck, key, "the pull request's record is damaged");

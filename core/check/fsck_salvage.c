@@ -1,4 +1,4 @@
-/* Locks whose record is damaged or gone while the index of holders still has them: made anew from what indexes say. */
+/* Locks whose record is damaged or missing but which are in the index of holders: rebuilt from the indexes. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 #include "table.h"
 #include "users.h"
 
-/* An entry of the index of holders, taken apart. */
+/* A parsed entry of the index of holders. */
 struct entry {
 	char owner[ATLOCK_OWNER_MAX + 1];
 	char who[ATLOCK_WHO_MAX + 1];
@@ -55,13 +55,13 @@ static int due_gather(struct fsck *fsck, struct slice key, struct slice value)
 	return fsck_number_add(&fsck->due, record_number(bytes + 10), (int64_t)record_number(bytes + 1));
 }
 
-/* Deadlines by token: the index goes by time. */
+/* Reads all deadlines by token: the index itself is sorted by time. */
 static int due_gather_all(struct fsck *fsck)
 {
 	int rc = fsck_table(fsck, TABLE_DUE, due_gather);
 
 	if (rc == 0 && fsck->due.room == 0)
-		rc = fsck_number_add(&fsck->due, 0, ATLOCK_NEVER); /* gathered, and none is there */
+		rc = fsck_number_add(&fsck->due, 0, ATLOCK_NEVER); /* marks an empty list as read */
 	fsck_numbers_sort(&fsck->due);
 	return rc;
 }
@@ -86,13 +86,13 @@ static int id_gather_all(struct fsck *fsck)
 	int rc = fsck_table(fsck, TABLE_ID, id_gather);
 
 	if (rc == 0 && fsck->id_times.room == 0)
-		rc = fsck_number_add(&fsck->id_times, 0, 0); /* gathered, and none is there */
+		rc = fsck_number_add(&fsck->id_times, 0, 0); /* marks an empty list as read */
 	fsck_numbers_sort(&fsck->id_times);
 	fsck_numbers_sort(&fsck->id_randoms);
 	return rc;
 }
 
-/* What the id of the grant with this token is made of, if the index of ids has it. */
+/* The parts of the id of the grant with this token, if the index of ids has it. */
 static int id_find(struct fsck *fsck, struct record_lock *record)
 {
 	const struct fsck_number *time;
@@ -124,8 +124,8 @@ static int due_find(struct fsck *fsck, uint64_t token, int64_t *out)
 }
 
 /*
- * What a process or session is told from later ones of the same number by. One that is gone gets a start that none has: a process
- * ends its locks then, and nobody is taken for a session that is over.
+ * The start tells a process or session from later ones with the same number. One that is gone gets a start that no process has:
+ * then the locks of a process end, and no session is taken for one that is over.
  */
 static uint64_t start_of(const char *who)
 {

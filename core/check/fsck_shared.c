@@ -1,6 +1,6 @@
 /*
- * Shared resources and their apps. In doubt a resource must not be stopped: an app that cannot be read stays, as one of which nothing
- * is known, and one that is missing is replaced by such a one.
+ * Shared resources and their apps. In doubt a resource must not be stopped: an unreadable app stays, with unknown status, and a
+ * missing one is replaced by an app with unknown status.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -48,7 +48,7 @@ static int shared_put(struct fsck *fsck, struct slice resource, uint64_t apps, c
 	return op_put(fsck->op, RECORD_SHARED, &key, &record);
 }
 
-/* --- Whoever may stop a resource is an app of it --- */
+/* --- The holder of the right to stop must be an app of the resource --- */
 
 static int stop_one(struct fsck *fsck, struct slice key, struct slice value)
 {
@@ -99,7 +99,7 @@ static int app_one(struct fsck *fsck, struct slice key, struct slice value)
 
 /* --- Resources --- */
 
-/* Under a name that none has yet. */
+/* Adds an app under an unused name. */
 static int app_stand_in(struct fsck *fsck, struct slice resource)
 {
 	struct record_key key;

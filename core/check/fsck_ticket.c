@@ -6,14 +6,14 @@
 #include "scan.h"
 #include "table.h"
 
-/* A queue while it is counted: tickets come sorted by lock. */
+/* A queue while it is counted: tickets are sorted by lock. */
 struct queue {
 	struct fsck *fsck;
 	struct slice lock;
-	struct record_queue record; /* as it ought to be */
+	struct record_queue record; /* as it should be */
 };
 
-/* A place that a first ticket stands before would keep it from being found. */
+/* A recorded start of the queue must not lie behind its first ticket, which would then not be found. */
 static bool queue_agrees(const struct record_queue *found, const struct record_queue *counted)
 {
 	if (found->passed_rank > counted->passed_rank ||
@@ -22,7 +22,7 @@ static bool queue_agrees(const struct record_queue *found, const struct record_q
 	return found->count == counted->count && found->min_deadline <= counted->min_deadline;
 }
 
-/* Compares the queue that has been counted with its record. */
+/* Compares a counted queue with its record. */
 static int queue_end(struct queue *queue)
 {
 	const struct record_queue *counted = &queue->record;
@@ -61,7 +61,7 @@ static int queue_add(struct queue *queue, struct slice lock, uint64_t number, co
 	return rc;
 }
 
-/* The place in the queue counts: a ticket that says another priority than it stands under gets that one. */
+/* The key decides: a ticket whose record has another priority than its key gets that of the key. */
 static int ticket_rank(struct fsck *fsck, struct slice key, struct record_ticket *record)
 {
 	uint8_t rank = ((const unsigned char *)key.data)[key.len - 9];
@@ -80,7 +80,7 @@ static int ticket_rank(struct fsck *fsck, struct slice key, struct record_ticket
 	return fsck->fix ? op_put(fsck->op, RECORD_TICKET, &at, record) : 0;
 }
 
-/* Whether a ticket can be one, and is for a lock that somebody has or had: 0, or 1 if it was told of. */
+/* Whether a ticket is valid and its lock has a record: 0, or 1 if a problem was reported. */
 static int ticket_check(struct fsck *fsck, struct slice key, struct slice value, struct record_ticket *record)
 {
 	struct record_key lock;
@@ -146,7 +146,7 @@ static int tickets_each(struct fsck *fsck, struct queue *queue)
 	return rc < 0 ? rc : queue_end(queue);
 }
 
-/* The ticket an index entry names must be there and lead back to it. */
+/* The ticket that an index entry names must exist and match the entry. */
 static int place_one(struct fsck *fsck, struct slice key, struct slice value, bool due)
 {
 	const unsigned char *place = value.data;
