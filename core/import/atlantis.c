@@ -13,10 +13,10 @@
 #include "name.h"
 #include "why.h"
 
-#define OWNER_UNKNOWN "atlantis" /* of records so old that they do not say */
-#define TEXT_ROOM 512            /* of ATLOCK_META_BYTES, for keys besides the record */
+#define OWNER_UNKNOWN "atlantis" /* for records so old that they have no owner */
+#define TEXT_ROOM 512            /* of ATLOCK_META_BYTES, for other keys than the record */
 
-/* By number; Atlantis calls the sixth as the second in its keys. */
+/* By number; in its keys Atlantis calls the sixth (autoplan) like the second (plan). */
 static const char *const commands[ATLANTIS_COMMANDS] = {
 	"apply",    "plan",    "unlock", "policy_check", "approve_policies",
 	"autoplan", "version", "import", "state",        "cancel",
@@ -74,7 +74,7 @@ int atlantis_no_memory(struct atlock_why *why)
 	return why_set(why, -ENOMEM, ATLOCK_BACKEND_ERROR, "out of memory");
 }
 
-/* Where the lock is in the tree. */
+/* Sets the lock's path in the tree. */
 static int lock_path(const json_t *value, struct atlock_foreign_record *record, struct atlock_why *why)
 {
 	const char *dir = atlantis_string(value, "Project.Path");
@@ -116,7 +116,7 @@ static int lock_holder(const json_t *value, struct atlock_foreign_record *record
 	return 0;
 }
 
-/* The key that Atlantis would use today, and whether `found` is it, or the one of before 0.40. */
+/* Makes the key that the current Atlantis would use, and compares `found` with it and with the form before 0.40. */
 static int lock_key(const json_t *value, const char *found, struct atlock_foreign_record *record)
 {
 	const char *project = atlantis_string(value, "Project.ProjectName");
@@ -134,7 +134,7 @@ static int lock_key(const json_t *value, const char *found, struct atlock_foreig
 	return 0;
 }
 
-/* A value that must be one line; what is not fit for one is left out, and still in the record itself. */
+/* A value that does not fit on one line is left out here; the record itself still has it. */
 void atlantis_line(FILE *out, const char *key, const char *value)
 {
 	for (const char *p = value; *p != '\0'; p++)
@@ -151,7 +151,7 @@ int atlantis_value(const struct json_t *value, struct atlock_foreign_record *rec
 	return record->value == NULL ? -ENOMEM : 0;
 }
 
-/* The lines for a lock: what people look for by itself, and all of it in one key, so that nothing is lost. */
+/* The lines of a lock: one key each for what users look for, and one key with the whole record, so that nothing is lost. */
 static int record_text(const json_t *value, const char *time, struct atlock_foreign_record *record)
 {
 	FILE *out;
@@ -171,7 +171,7 @@ static int record_text(const json_t *value, const char *time, struct atlock_fore
 	return fclose(out) == 0 ? 0 : -ENOMEM;
 }
 
-/* A description can be longer than all that a lock may keep. Atlantis asks for it anew when it needs it. */
+/* A pull request's description can be longer than a lock's whole text. Atlantis reads it again when it needs it. */
 static json_t *without_body(const json_t *value)
 {
 	json_t *copy = json_deep_copy(value);

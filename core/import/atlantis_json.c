@@ -1,4 +1,4 @@
-/* Atlantis' JSON: read, rid of secrets, printed on one line, compared as a Go program reads it. */
+/* Atlantis' JSON: parsed, scrubbed of secrets, printed on one line, compared as a Go program would read it. */
 #include <errno.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -23,7 +23,7 @@ struct json_t *atlantis_parse(const char *data, size_t len, const char *what, st
 	return NULL;
 }
 
-/* "https://bot:TOKEN@host" with the token replaced, or NULL if there is none. */
+/* "https://bot:TOKEN@host" with the token replaced, or NULL if it has none. */
 static json_t *url_scrub(const char *text)
 {
 	const char *host = strstr(text, "://");
@@ -66,7 +66,7 @@ void atlantis_scrub(struct json_t *secret)
 	}
 }
 
-/* jansson leaves DEL as it is, and a line of a lock has no control bytes. */
+/* jansson does not escape DEL, but a lock's text must not have control bytes. */
 static char *del_escape(char *text)
 {
 	size_t count = 0;
@@ -128,7 +128,7 @@ int64_t atlantis_integer(const struct json_t *value, const char *path)
 
 /* --- Comparing --- */
 
-/* What Go has for a field that is not there. */
+/* Whether the value is what Go reads for a missing field. */
 static bool is_zero(const json_t *value)
 {
 	const char *key;
@@ -200,7 +200,7 @@ static int compare_objects(struct comparison *c, const json_t *a, const json_t *
 	return 0;
 }
 
-/* Projects of a pull request stand in no order. */
+/* Projects of a pull request have no order: finds the one with the same names. */
 static const json_t *counterpart(const json_t *list, size_t index, const json_t *one)
 {
 	static const char *const names[] = { "RepoRelDir", "Workspace", "ProjectName" };

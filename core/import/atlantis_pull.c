@@ -1,6 +1,6 @@
 /*
- * A pull request's record: its Projects are lines of projects.tsv, everything else is a key of its meta. What a line has no
- * column for (a policy status, a directory that Atlantis spells otherwise) goes into the last one as JSON.
+ * A pull request's record: its Projects are lines of projects.tsv, all else is a key of its meta. Fields without a column (a
+ * policy status, a directory that Atlantis spells differently) go into the last column as JSON.
  */
 #include <bsd/string.h>
 #include <errno.h>
@@ -16,7 +16,7 @@
 #include "text.h"
 #include "why.h"
 
-#define INSERTED ATLOCK_PLANNED_NO_CHANGES /* in 0.25: what is from there on was one less before */
+#define INSERTED ATLOCK_PLANNED_NO_CHANGES /* by 0.25: this number and those above were one less before */
 
 void atlantis_status_shift(struct json_t *pull)
 {
@@ -31,7 +31,7 @@ void atlantis_status_shift(struct json_t *pull)
 	}
 }
 
-/* Which pull request it is. The host is missing in very old records; then the key has it. */
+/* Sets the pull request's path. Very old records have no host; then it is taken from the key. */
 static int pull_path(const json_t *value, const char *found, struct atlock_foreign_record *record,
 		     struct atlock_why *why)
 {
@@ -65,7 +65,7 @@ static int pull_path(const json_t *value, const char *found, struct atlock_forei
 	return 0;
 }
 
-/* A column of projects.tsv: '%' and control bytes are spelled %XX. */
+/* Prints a column of projects.tsv: '%' and control bytes are spelled %XX. */
 static void column_print(FILE *out, const char *text)
 {
 	for (; *text != '\0'; text++) {
@@ -77,7 +77,7 @@ static void column_print(FILE *out, const char *text)
 	fputc('\t', out);
 }
 
-/* What the columns do not say. NULL if that is nothing. */
+/* The fields that have no column, or NULL if there are none. */
 static char *project_rest(const json_t *project, const char *dir)
 {
 	json_t *rest = json_deep_copy(project);
@@ -136,7 +136,7 @@ static bool project_is(const json_t *a, const json_t *b)
 	       strcmp(dir, other) == 0;
 }
 
-/* Whether one further on is the same project, of which the last is the newest; a table names each once. */
+/* Whether the same project follows later in the list: the last one is the newest, and projects.tsv names each once. */
 static bool project_comes_again(const json_t *projects, size_t i)
 {
 	const json_t *project = json_array_get(projects, i);

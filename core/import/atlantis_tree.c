@@ -1,7 +1,7 @@
 /*
- * From the tree back to Atlantis' records. What an import kept is the base; what the tree says now goes on top of it, so that
- * a lock that was handed over or a status that changed is told as it is. What never came from Atlantis gets a record of its
- * own, with the fields that the tree knows.
+ * From the tree back to Atlantis' records. The record that an import kept is the base; the present state of the tree overrides
+ * it, so that a transferred lock or a changed status is exported as it is. A lock or pull request that never came from Atlantis
+ * gets a new record with the fields that the tree knows.
  */
 #include <bsd/string.h>
 #include <errno.h>
@@ -24,7 +24,7 @@ static const char *text_of(const json_t *object, const char *key)
 	return atlantis_string(object, key);
 }
 
-/* A new record of a pull request, as far as it is known. */
+/* Makes a record of a pull request from the fields that are known. */
 static json_t *pull_make(const char *host, const char *repo, uint64_t num, const char *url, const char *author)
 {
 	const char *slash = strrchr(repo, '/');
@@ -66,7 +66,7 @@ static json_t *lock_make(const struct held *held)
 			 held->owner, "Teams", "Workspace", held->parts.workspace, "Time", held->time);
 }
 
-/* The kept record, unless it is about another lock; with the holder of now. */
+/* The kept record with the present holder, unless it is about another lock. */
 static json_t *lock_value(const struct held *held, const char *path)
 {
 	struct atlock_foreign_record old = { .key = NULL };
@@ -191,7 +191,7 @@ static int column_take(char **line, char *out, size_t size)
 	return column == NULL || escape_decode(column, strlen(column), out, size) < 0 ? -EINVAL : 0;
 }
 
-/* A line of projects.tsv as Atlantis has it; NULL for one that is not as it should be. */
+/* Converts a line of projects.tsv to Atlantis' form; NULL for an invalid line. */
 static json_t *project_from(char *line)
 {
 	char dir[ATLOCK_KEY_MAX + 1];

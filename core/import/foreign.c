@@ -1,4 +1,4 @@
-/* Where Atlantis' records come from and go to: a file or a server (store/), or JSON lines. */
+/* Reads and writes Atlantis' records: a file or a server (store/foreign/), or JSON lines. */
 #include "foreign.h"
 
 #include <errno.h>
@@ -22,7 +22,7 @@ static const char *const buckets[ATLOCK_FOREIGN_KINDS] = {
 };
 
 struct atlock_foreign {
-	struct foreign *store; /* or: */
+	struct foreign *store; /* or `lines` */
 	FILE *lines;
 	char *line;
 	size_t size;
@@ -50,7 +50,7 @@ static int fail(struct atlock_why *why, int err, const char *text)
 	return why_set(why, err, code, "%s", text);
 }
 
-/* Whether a file begins like JSON. Anything else is for the reader of Bolt files to judge. */
+/* Whether a file begins like JSON. The reader of Bolt files judges all other files. */
 static bool is_lines(FILE *file)
 {
 	int c;
@@ -122,7 +122,7 @@ uint64_t atlock_foreign_total(const struct atlock_foreign *foreign)
 	return foreign->store == NULL ? 0 : foreign->store->total;
 }
 
-/* Names the record in a refusal: 2, so that it can be passed over, unless it is not the record's fault. */
+/* Names the record in a refusal: 2, so that the caller can skip the record, or `err` if the record is not at fault. */
 static int pass_over(int err, const char *what, const struct atlock_why *bad, struct atlock_why *why)
 {
 	why_set(why, err, bad->code, "%.160s: %s", what, bad->text);
@@ -174,7 +174,7 @@ static int value_check(const char *key, const char *value, struct atlock_why *wh
 		       "its %.64s has a control byte (0x%02x), and no line of a lock has any", key, bad);
 }
 
-/* The path goes to the kernel, which would follow "..": each component must be spelled as it is in a tree. */
+/* The path goes to the kernel, which would follow "..": each component must have the spelling of the tree. */
 static int path_check(const char *path, const char *who, struct atlock_why *why)
 {
 	char text[ATLOCK_PATH_MAX + ATLOCK_WHO_MAX + 2];
@@ -203,7 +203,7 @@ static int meta_check(const json_t *meta, struct atlock_why *why)
 	json_t *value;
 	int err = 0;
 
-	/* jansson's loop casts away the const of what it only reads. */
+	/* jansson's loop macro needs a non-const pointer, though it only reads. */
 	json_object_foreach((json_t *)meta, key, value) {
 		if (!text_key_is_own(key, strlen(key)))
 			return why_set(why, -EINVAL, ATLOCK_INVALID_REQUEST, "\"%.64s\" is no key of its holder's own",
@@ -217,7 +217,9 @@ static int meta_check(const json_t *meta, struct atlock_why *why)
 	return 0;
 }
 
-/* All that becomes a line of a request or a part of a path, so that no value can be more than that. */
+/*
+ * Checks every value that becomes a line of a request or a part of a path, so that none can smuggle in another line or component.
+ */
 static int native_check(const json_t *line, struct atlock_why *why)
 {
 	static const char *const keys[] = { "ttl", "priority", "owner", "who" };
@@ -236,7 +238,7 @@ static int native_check(const json_t *line, struct atlock_why *why)
 	return err == 0 ? meta_check(json_object_get(line, "meta"), why) : err;
 }
 
-/* A lock of another tree like this one: a line of locks.jsonl. */
+/* Reads a lock of another mount of this file system: a line of its locks.jsonl. */
 static int native_read(json_t *line, struct atlock_foreign_record *record, struct atlock_why *why)
 {
 	const char *key;

@@ -1,4 +1,4 @@
-/* Atlantis' key of a pull request, "host::repository::number", both ways. */
+/* Atlantis' key of a pull request, "host::repository::number": parsed and printed. */
 #include <bsd/string.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -11,7 +11,7 @@
 
 static const char pull_separator[] = "::";
 
-/* A field of "host::repo::num" that a ':' next to its ends would make readable in two ways. */
+/* Whether a field of "host::repo::num" is unambiguous: a ':' at either end could be read in two ways. */
 static bool pull_field_ok(const char *text, size_t size)
 {
 	size_t len = strnlen(text, size);
@@ -46,7 +46,7 @@ int atlock_legacy_pull_key(const struct atlock_pull *pull, char *out, size_t len
 	return n >= 0 && (size_t)n < len ? 0 : -ERANGE;
 }
 
-/* Cuts what stands before the next "::" out of `*text`. */
+/* Cuts the field before the next "::" off `*text`. */
 static int pull_field_take(const char **text, char *out, size_t size)
 {
 	const char *end = strstr(*text, pull_separator);
@@ -59,7 +59,7 @@ static int pull_field_take(const char **text, char *out, size_t size)
 	return 0;
 }
 
-/* The number as it is printed: no sign, no leading zero. */
+/* Parses the number only as it is printed: no sign, no leading zero. */
 static int pull_num_read(const char *text, uint64_t *out)
 {
 	char *end;
