@@ -21,7 +21,7 @@ struct acquire {
 	int64_t asked;               /* lease in the request, 0 if none */
 	int64_t ttl;                 /* for a new grant */
 	int64_t timeout;             /* of a wait, or ATLOCK_AUTO */
-	struct atlock_caller holder; /* whom the lock is for */
+	struct atlock_caller holder; /* the future holder of the lock */
 	/* Set by each run. */
 	uint64_t ticket;
 	struct atlock_grant grant;

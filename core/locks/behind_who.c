@@ -15,8 +15,9 @@
 #include "watch.h"
 
 #define ANCESTORS_MAX 64
-#define RUN_NAME \
-	"atlock" /* name of the process that holds the locks of an `atlock run`; no other process of that name holds locks */
+
+/* The process that holds the locks of an `atlock run`; no other process of that name holds locks. */
+#define RUN_NAME "atlock"
 
 struct found {
 	struct atlock *al;

@@ -17,8 +17,8 @@
 #include "watch.h"
 #include "why.h"
 
-#define LEAVE_BATCH \
-	256 /* locks and waits of a dead process ended in one transaction: bounds how long it blocks other writers */
+/* Locks and waits of a dead process ended in one transaction: bounds how long it blocks other writers. */
+#define LEAVE_BATCH 256
 
 /* Selects the locks and tickets to end. */
 struct leaving {

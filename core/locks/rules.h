@@ -15,7 +15,7 @@ bool rules_is_waiter(const struct op *op, const struct record_ticket *record, co
 bool rules_is_disabled(const struct record_lock *record);
 
 /*
- * 0 if the caller may change the lock: its holder; or an administrator or a caller to whom the policy allows `by`, if the
+ * 0 if the caller may change the lock: its holder; or an administrator or a caller that the policy allows `by`, if the
  * request's name says who the holder is (or admin_rm=any). -EPERM, -EACCES.
  */
 int rules_may_change(struct op *op, struct slice lock, const struct record_lock *record, enum policy_action by);
