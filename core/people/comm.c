@@ -50,7 +50,7 @@ void comms_free(struct comms *comms)
 	free(comms);
 }
 
-/* The file that is open may be that of a process that is gone: then there may be another of that number. */
+/* A failed read means that the process of the open file has exited; another process may have its number now. */
 static int slot_read(struct slot *slot, pid_t tid, char out[16])
 {
 	if (slot->fd >= 0 && slot->tid == tid && process_comm(slot->fd, out) == 0)

@@ -1,14 +1,14 @@
 /*
- * What processes call themselves, and which session they were in. Private to core/.
+ * The names of processes, and the sessions they were in. Private to core/.
  *
- * Opening a file of /proc costs more than all of a commit, reading one that is open next to nothing: so those of the last
- * callers stay open. Such a file stays that of its process, whoever gets the number afterwards, and tells a name given by
- * exec(2) or prctl(2) meanwhile.
+ * Opening a file of /proc costs more than a whole commit; reading an open one costs next to nothing. So the files of
+ * recent callers stay open. An open file stays bound to its process even if the pid is reused, and shows a name that
+ * exec(2) or prctl(2) set later.
  *
- * Reading it also says that the thread is the one of last time. A process leaves its session for one of its own number and
- * never comes back, and a session that has a member keeps its number: so whoever is in a session of the same number as
- * last time is in the same session, whatever became of its leader, and session.h needs not be asked again. That a process
- * may leave is why the number itself is asked for each time.
+ * A successful read also proves that the thread is still the one of last time. A process leaves its session only for a
+ * new one with its own number and never returns, and a session keeps its number while it has a member. So a thread
+ * whose session has the same number as last time is in the same session, even if the leader has exited, and session.h
+ * need not be asked again. Because a process may leave, the number itself is read each time.
  *
  * Any thread may call.
  */
@@ -19,7 +19,7 @@
 
 #include "session.h"
 
-#define COMM_SLOTS 64 /* files kept open, at most */
+#define COMM_SLOTS 64 /* maximum of open files */
 
 struct comms;
 
@@ -28,10 +28,10 @@ int comms_new(struct comms **out);
 /* NULL is allowed. */
 void comms_free(struct comms *comms);
 
-/* As process_comm(). `session` is what was remembered of this very thread; zero if that is nothing, or on error. */
+/* As process_comm(). `session` is what was remembered of this thread; zero if there is nothing, or on error. */
 int comms_read(struct comms *comms, pid_t tid, char out[16], struct session_id *session);
 
-/* To be remembered of a thread that was just read and still waits for us. */
+/* Remembers the session of a thread that was just read and is still blocked in its request. */
 void comms_remember(struct comms *comms, pid_t tid, const struct session_id *session);
 
 #endif

@@ -29,7 +29,7 @@ static const struct {
 	{ HOLDER_FLOCK, WHO_FLOCK },
 };
 
-/* A few bytes, asked for several times in every call: not worth one of strncmp(). */
+/* Compares a few bytes several times in every call: strncmp() would cost more. */
 static bool begins(const char *text, const char *prefix)
 {
 	while (*prefix != '\0' && *text == *prefix) {
@@ -62,7 +62,7 @@ void atlock_who_flock(uint32_t mount, uint64_t number, char out[ATLOCK_WHO_MAX +
 	(void)snprintf(out, ATLOCK_WHO_MAX + 1, WHO_FLOCK "%08" PRIx32 "-%" PRIu64, mount, number);
 }
 
-/* One number has one spelling: digits only, none of them a leading zero. */
+/* Each number has one spelling: digits only, no leading zero. */
 static bool number_read(const char *who, const char *prefix, long long max, long long *out)
 {
 	const char *digits = who + strlen(prefix);
@@ -173,7 +173,7 @@ int atlock_caller_init(struct atlock_caller *caller, const char *owner, const ch
 	return 0;
 }
 
-/* Gives a caller who did not say who he is a name by the option identity. */
+/* Names a caller who gave no who, according to the option identity. */
 static int caller_default(struct sessions *sessions, const struct atlock_options *options, pid_t tid,
 			  struct session_id *known, struct atlock_caller *caller, struct atlock_why *why)
 {
@@ -199,8 +199,8 @@ static int caller_default(struct sessions *sessions, const struct atlock_options
 }
 
 /*
- * Binds the caller to process `pid`, which must be his: itself or an ancestor, so that a lock is never tied to the life of
- * a stranger. A caller in a nested pid namespace means a pid of that namespace, which here may be anybody's.
+ * Binds the caller to process `pid`, which must be the caller's own or an ancestor, so that a lock never depends on a
+ * stranger's process. A caller in a nested pid namespace means a pid of that namespace, which may be any process here.
  */
 static int caller_bind(pid_t tid, pid_t pid, struct atlock_caller *caller, struct atlock_why *why)
 {
@@ -255,7 +255,7 @@ int holder_identify(struct users *users, struct sessions *sessions, const struct
 	if (err < 0)
 		return why_set(why, err, ATLOCK_BACKEND_ERROR, "the user data base does not say who uid %u is: %s", uid,
 			       strerror(-err));
-	/* No answer about the group is no permission. */
+	/* If the group lookup fails, the caller is not an administrator. */
 	out->admin = uid == 0 || users_in_group(users, uid, options->admin_group) == 0;
 	return caller_who(sessions, options, tid, who_text, known, out, why);
 }

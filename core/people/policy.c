@@ -18,14 +18,14 @@ static const char *const actions[POLICY_ACTIONS] = {
 	[POLICY_NEVER] = "ttl=never",
 };
 
-/* Its strings lie in `line`, which it owns. */
+/* The strings point into `line`, which the rule owns. */
 struct rule {
 	STAILQ_ENTRY(rule) link;
 	size_t number;
 	enum policy_verdict verdict;
 	unsigned int action; /* enum policy_action, or ANY_ACTION */
 	const char *user;    /* "*", "@group" or a name */
-	size_t group;        /* of "@group": its place among the policy's groups */
+	size_t group;        /* of "@group": its index in the policy's groups */
 	const char *key;     /* glob of "read=<glob>", or NULL */
 	const char *glob;
 	char line[];
@@ -33,7 +33,7 @@ struct rule {
 
 struct policy {
 	STAILQ_HEAD(, rule) rules;
-	const char *groups[POLICY_GROUPS]; /* each once; they lie in the rules */
+	const char *groups[POLICY_GROUPS]; /* each once; they point into the rules */
 	size_t group_count;
 };
 
@@ -69,11 +69,11 @@ int policy_action_parse(const char *text, enum policy_action *out, const char **
 }
 
 /*
- * Where the text goes on being compared after the last '*' or "**" took one byte more. Only the last of each is worth
- * trying again: what an earlier one could take, the later one can skip.
+ * Where to resume after the last '*' or "**" has matched one more byte. Only the last of each needs a retry: the later
+ * one can skip all that an earlier one could match.
  */
 struct retry {
-	const char *glob; /* after the stars; NULL: there were none */
+	const char *glob; /* after the stars; NULL: none yet */
 	const char *text;
 };
 
@@ -114,7 +114,7 @@ bool policy_glob(const char *glob, const char *text)
 	return true;
 }
 
-/* The next word of a line, ended by a NUL; NULL if there is none. */
+/* The next word of a line, NUL-terminated in place; NULL if there is none. */
 static char *word_take(char **rest)
 {
 	char *word = *rest + strspn(*rest, " \t");
@@ -135,13 +135,13 @@ static void blanks_trim(char *text)
 		text[--len] = '\0';
 }
 
-/* Quotes nothing of the line: who names a file may not be who may read it. */
+/* Quotes nothing of the line: the user who names the file may not be allowed to read it. */
 static int refuse(size_t number, struct atlock_why *why, const char *what)
 {
 	return why_set(why, -EINVAL, ATLOCK_INVALID_REQUEST, "line %zu of the policy: %s", number, what);
 }
 
-/* Finds the place of a rule's group, which a group that is named for the first time gets. */
+/* Finds the index of a rule's group, or assigns the next one. */
 static int group_add(struct policy *policy, struct rule *rule, struct atlock_why *why)
 {
 	const char *name = rule->user + 1;
@@ -177,7 +177,7 @@ static int action_parse(struct rule *rule, const char *word, struct atlock_why *
 	return refuse(rule->number, why, known);
 }
 
-/* Fills a rule from its line: 0, 1 (the line says nothing), or -EINVAL. */
+/* Fills a rule from its line: 0, 1 (the line has no rule), or -EINVAL. */
 static int rule_parse(struct policy *policy, struct rule *rule, struct atlock_why *why)
 {
 	char *rest = rule->line;
@@ -311,7 +311,7 @@ void policy_rule_print(const struct policy *policy, size_t line, char *out, size
 				       rule->key != NULL ? "=" : "", rule->key != NULL ? rule->key : "", rule->glob);
 }
 
-/* 1 if the rule is about this user, 0 if not, < 0 if that cannot be told. */
+/* 1 if the rule applies to this user, 0 if not, < 0 if the user's groups are unknown. */
 static int rule_has_user(const struct rule *rule, const struct policy_question *question)
 {
 	const struct policy_user *user = question->user;
@@ -323,7 +323,7 @@ static int rule_has_user(const struct rule *rule, const struct policy_question *
 	return bit_get(user->unknown, rule->group) ? -EIO : bit_get(user->in, rule->group);
 }
 
-/* The user comes last: what nobody can tell about a group matters only where it would decide. */
+/* Tests the user last: a failed group lookup matters only where it would decide. */
 static int rule_matches(const struct rule *rule, const struct policy_question *question)
 {
 	if (rule->action != ANY_ACTION && rule->action != question->action)

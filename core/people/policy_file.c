@@ -1,4 +1,4 @@
-/* A policy as a file, and as programs outside of the manager ask it. */
+/* Reads a policy from a file, and answers questions of programs that have no manager. */
 #include <bsd/string.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -11,7 +11,7 @@
 #include "users.h"
 #include "why.h"
 
-/* Rules that anybody may rewrite are none; and what is no plain file might never end. */
+/* World-writable rules protect nothing; reading something other than a regular file might never end. */
 static int file_check(int fd, const char *file, struct atlock_why *why)
 {
 	struct stat st;
@@ -101,8 +101,6 @@ void policy_user_find(const struct policy *policy, struct users *users, const ch
 
 	policy_user_init(policy, name, asked_in_group, &asked, out);
 }
-
-/* --- For programs --- */
 
 struct atlock_policy {
 	struct policy *policy;

@@ -11,10 +11,10 @@
 #include <unistd.h>
 
 #define STAT_MAX 1024 /* /proc/<pid>/stat: 52 numbers and a name of 64 bytes at most */
-#define WALK_TRIES 8  /* each needs an ancestor that died meanwhile */
+#define WALK_TRIES 8  /* each retry needs an ancestor that died during the walk */
 #define WALK_DEPTH 4096
 
-/* What /proc says of a process that is gone depends on when it went. */
+/* The error for a process that has exited depends on when it exited. */
 static int gone(int err)
 {
 	return err == ENOENT ? -ESRCH : -err;
@@ -33,7 +33,7 @@ int process_proc_is_ours(void)
 
 int process_parse_stat(const char *text, pid_t *parent, uint64_t *start)
 {
-	/* The name in parentheses is the process's own choice, with whatever it likes in it: the last ')' ends it. */
+	/* The process chooses the name in parentheses, which may contain any bytes: the last ')' ends it. */
 	const char *rest = strrchr(text, ')');
 	int ppid;
 
@@ -64,7 +64,7 @@ static int stat_read(int dir, struct process *out)
 	return process_parse_stat(text, &out->parent, &out->start);
 }
 
-/* One line of /proc/<pid>/status. Its name line has newlines escaped, so a name cannot pose as another line. */
+/* One line of /proc/<pid>/status. Newlines in the name line are escaped, so a name cannot forge another line. */
 static void status_line(const char *line, struct process *out)
 {
 	int pid;
@@ -105,7 +105,10 @@ static int status_read(int dir, struct process *out)
 	return out->pid > 0 ? 0 : -ESRCH;
 }
 
-/* The directory is one process for good: once it is gone, reads below it fail, whoever has the pid then. */
+/*
+ * An open /proc directory stays bound to one process: once that has exited, reads below it fail even if the pid is
+ * reused.
+ */
 static int task_read(pid_t tid, struct process *out)
 {
 	char path[32];
@@ -195,7 +198,7 @@ int process_comm(int fd, char out[16])
 	return 0;
 }
 
-/* -ESRCH if a process died under the walk, so that its parents cannot be told any more. */
+/* -ESRCH if a process died during the walk, so that its parents are unknown. */
 static int ancestor_walk(const struct process *process, pid_t pid, struct process *out)
 {
 	struct process child = *process;
@@ -212,7 +215,7 @@ static int ancestor_walk(const struct process *process, pid_t pid, struct proces
 		if (err < 0)
 			return err;
 		if (out->pid != child.parent || out->start > child.start)
-			return -ESRCH; /* nobody is younger than his child: the parent's pid was recycled */
+			return -ESRCH; /* a parent is never younger than its child: the parent's pid was reused */
 		child = *out;
 	}
 	return -ELOOP;
@@ -233,7 +236,7 @@ int process_ancestor(const struct process *process, pid_t pid, struct process *o
 	return err;
 }
 
-/* 0 if the process behind `fd`, opened by its pid, is the one that started then and still runs. */
+/* 0 if the process behind `fd`, opened by its pid, is still running and started at `start`. */
 static int pidfd_verify(int fd, pid_t pid, uint64_t start)
 {
 	struct pollfd ready = { .fd = fd, .events = POLLIN };
@@ -244,7 +247,7 @@ static int pidfd_verify(int fd, pid_t pid, uint64_t start)
 		return err;
 	if (now.pid != pid || now.start != start)
 		return -ESRCH;
-	return poll(&ready, 1, 0) == 0 ? 0 : -ESRCH; /* a zombie keeps its start time, but is gone */
+	return poll(&ready, 1, 0) == 0 ? 0 : -ESRCH; /* a zombie keeps its start time, but has ended */
 }
 
 int process_pidfd(pid_t pid, uint64_t start)
@@ -255,11 +258,11 @@ int process_pidfd(pid_t pid, uint64_t start)
 	if (pid <= 0)
 		return -ESRCH;
 	fd = pidfd_open(pid, 0);
-	if (fd < 0) /* EINVAL, ENOENT: the pid is now that of a mere thread */
+	if (fd < 0) /* EINVAL, ENOENT: the pid now belongs to a thread */
 		return errno == EINVAL || errno == ENOENT ? -ESRCH : -errno;
 	/*
-	 * Only now: if the pid is still that of the process we want after opening, it was all the time in between, so the
-	 * descriptor is of that process too.
+	 * Verify only after opening: if the pid still belongs to the wanted process now, it did when the descriptor was
+	 * opened, so the descriptor refers to that process.
 	 */
 	err = pidfd_verify(fd, pid, start);
 	if (err < 0) {
@@ -276,7 +279,7 @@ int process_boot_tag(uint32_t *out)
 
 	if (file == NULL)
 		return -errno;
-	n = fscanf(file, "%8" SCNx32, out); /* a random UUID: its first 32 bits are as good as a hash of it */
+	n = fscanf(file, "%8" SCNx32, out); /* a random UUID: its first 32 bits are as good as a hash */
 	fclose(file);
 	if (n != 1)
 		return -EBADMSG;

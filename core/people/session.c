@@ -14,7 +14,7 @@ struct slot {
 	pthread_mutex_t mutex;
 	pid_t sid; /* mutex, as all below; 0: free */
 	uint64_t start;
-	int pidfd; /* of the leader; -1: gone, or no descriptor left */
+	int pidfd; /* of the leader; -1: it has exited, or no descriptor was left */
 };
 
 struct sessions {
@@ -53,15 +53,15 @@ void sessions_free(struct sessions *sessions)
 	free(sessions);
 }
 
-/* A zombie counts: it still has the number. */
+/* True for a zombie: it still has the number. */
 static bool has_number(int pidfd)
 {
 	return pidfd >= 0 && (pidfd_send_signal(pidfd, 0, NULL, 0) == 0 || errno == EPERM);
 }
 
 /*
- * Looks the leader up. What /proc says of the number is said of the process behind the descriptor if that still has the
- * number afterwards.
+ * Looks the leader up. The start time from /proc belongs to the process of the descriptor if that still has the number
+ * afterwards.
  */
 static void slot_load(struct slot *slot, pid_t sid)
 {

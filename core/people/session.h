@@ -1,13 +1,13 @@
 /*
- * When the leader of a session started: the session's number together with that is one session for good, while the number
- * alone comes again. Private to core/.
+ * The start time of a session's leader: number and start time together identify a session for good, while the number
+ * alone is reused. Private to core/.
  *
- * The number of a session is not given out again as long as the session has a member. So as long as there is a process of
- * that number it is the leader, and once it is gone the last one known of is taken for the caller's. That would be wrong
- * only if a session ended, its number came again, and the new leader was gone, too, before its session was first asked for.
+ * The kernel does not reuse the number of a session while the session has a member. So as long as a process has that
+ * number it is the leader, and once it has exited, the last known leader is taken for the caller's. That is wrong only
+ * if a session ended, its number was reused, and the new leader had exited, too, before a lookup of the new session.
  *
- * Asking for a session whose leader lives costs one cheap system call; /proc is read when a session is new or has lost its
- * leader. Each session remembered costs a descriptor. Any thread may call.
+ * A lookup costs one cheap system call if the leader lives; /proc is read when a session is new or has lost its leader.
+ * Each remembered session costs a descriptor. Any thread may call.
  */
 #ifndef CORE_SESSION_H
 #define CORE_SESSION_H
@@ -15,9 +15,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define SESSION_SLOTS 256 /* sessions remembered at a time, at most */
+#define SESSION_SLOTS 256 /* maximum of remembered sessions */
 
-/* One session for good. `start` is 0 if nobody can tell any more. */
+/* Identifies a session for good. `start` is 0 if it is unknown, because the leader has exited. */
 struct session_id {
 	pid_t number;
 	uint64_t start;
@@ -30,7 +30,10 @@ int sessions_new(struct sessions **out);
 /* NULL is allowed. */
 void sessions_free(struct sessions *sessions);
 
-/* When the leader of the session that a living process is in started (process.h); 0 if nobody can tell any more. */
+/*
+ * The start time of the leader of a living process's session (process.h); 0 if it is unknown, because the leader has
+ * exited.
+ */
 uint64_t sessions_start(struct sessions *sessions, pid_t sid);
 
 #endif

@@ -11,9 +11,9 @@
 
 #define GROUP_MAX sizeof(((struct atlock_options *)NULL)->admin_group)
 #define UID_PREFIX "uid:"
-#define RETRY (5 * ATLOCK_SECOND) /* a data base that does not answer is left alone for so long */
+#define RETRY (5 * ATLOCK_SECOND) /* pause after the database did not answer */
 
-/* What is known of one user. A slot is shared by all uids with the same remainder; the newest has it. */
+/* One cached user. All uids with the same remainder share a slot; the newest has it. */
 struct slot {
 	uid_t uid;
 	int64_t name_until; /* 0: nothing known */
@@ -23,7 +23,7 @@ struct slot {
 	size_t group_count;
 };
 
-/* The number of one group; shared as a slot is. */
+/* One cached group id; slots are shared in the same way. */
 struct group_slot {
 	char name[GROUP_MAX];
 	int64_t until; /* 0: nothing known */
@@ -65,7 +65,7 @@ static int64_t now_of(const struct users *users)
 	return users->source->now(users->source->arg);
 }
 
-/* The user's slot, taken from whoever had it. Caller holds the mutex. */
+/* The user's slot, evicting another user's entry. Caller holds the mutex. */
 static struct slot *slot_of(struct users *users, uid_t uid)
 {
 	struct slot *slot = &users->slots[uid % USERS_SLOTS];
@@ -78,7 +78,7 @@ static struct slot *slot_of(struct users *users, uid_t uid)
 	return slot;
 }
 
-/* Whether a name can be an owner, and nobody's number. */
+/* Whether a name can be an owner and does not look like "uid:N". */
 static bool name_fits(const char *name)
 {
 	if (name[0] == '\0' || strncmp(name, UID_PREFIX, strlen(UID_PREFIX)) == 0)
@@ -138,7 +138,7 @@ int users_find(struct users *users, const char *name, uid_t *uid, gid_t *gid)
 	if (strncmp(name, UID_PREFIX, strlen(UID_PREFIX)) == 0) {
 		const char *digits = name + strlen(UID_PREFIX);
 		const char *bad = NULL;
-		/* The highest number is no user: chown(2) takes it for "leave alone". */
+		/* The highest number is no user: chown(2) takes it for "leave unchanged". */
 		long long number = strtonum(digits, 0, (long long)UINT32_MAX - 1, &bad);
 
 		if (bad != NULL || strspn(digits, "0123456789") != strlen(digits) ||
@@ -168,7 +168,7 @@ static struct group_slot *group_slot_of(struct users *users, const char *name)
 	return slot;
 }
 
-/* The group's number: 0, 1 (no such), or -EIO. */
+/* The group's id: 0, 1 (no such group), or -EIO. */
 static int group_number(struct users *users, const char *name, int64_t now, gid_t *gid)
 {
 	struct group_slot *slot;
@@ -201,7 +201,7 @@ static int group_number(struct users *users, const char *name, int64_t now, gid_
 	return answer;
 }
 
-/* Whether the user's list has the group: 0 or 1. Caller holds the mutex. */
+/* Whether the user's list contains the group: 0 yes, 1 no. Caller holds the mutex. */
 static int slot_look(const struct slot *slot, gid_t gid)
 {
 	for (size_t i = 0; i < slot->group_count; i++)
@@ -210,7 +210,7 @@ static int slot_look(const struct slot *slot, gid_t gid)
 	return 1;
 }
 
-/* Asks for the user's list of groups and looks in it. */
+/* Fetches the user's list of groups and searches it. */
 static int groups_ask(struct users *users, uid_t uid, int64_t now, gid_t gid)
 {
 	char name[ATLOCK_OWNER_MAX + 1];

@@ -1,12 +1,12 @@
 /*
- * Users by number and by name, and who is in which group. Asks the system's user data base, which may be a directory
- * service across the network, and remembers the answer for USERS_KEEP, so that a renamed user or a new member is seen
- * after that time and the calls in between cost a look into a table.
+ * Users by uid and by name, and group membership. Asks the system's user database, which may be a directory service
+ * across the network, and caches the answer for USERS_KEEP: a renamed user or a new member is seen after that time, and
+ * calls in between cost a table lookup.
  *
- * While the data base fails to answer, what it said last is kept: else a user would turn into somebody else and lose
- * his locks. A user of whom nothing is known yet is refused then, with -EIO.
+ * While the database does not answer, the last answer stays valid: otherwise a user would get another name and lose all
+ * locks. A user who is not cached yet is refused then, with -EIO.
  *
- * Any thread may call. No lock is held while the data base is asked.
+ * Any thread may call. No mutex is held while the database is asked.
  */
 #ifndef CORE_USERS_H
 #define CORE_USERS_H
@@ -18,12 +18,12 @@
 #include "atlock.h"
 
 #define USERS_KEEP (60 * ATLOCK_SECOND)
-#define USERS_SLOTS 1024      /* users remembered at a time, at most */
-#define USERS_GROUP_SLOTS 512 /* and groups */
+#define USERS_SLOTS 1024      /* maximum of cached users */
+#define USERS_GROUP_SLOTS 512 /* maximum of cached groups */
 
 struct users;
 
-/* Where the answers come from: the system, or a test. Each returns 0, 1 (no such), or -EIO: no answer. */
+/* The source of the answers: the system, or a test. Each returns 0, 1 (no such entry), or -EIO: no answer. */
 struct users_source {
 	int (*by_uid)(void *arg, uid_t uid, char *name, size_t len);
 	int (*by_name)(void *arg, const char *name, uid_t *uid, gid_t *gid);
@@ -40,14 +40,15 @@ int users_new(struct users **out, const struct users_source *source);
 void users_free(struct users *users);
 
 /*
- * The name of a user; "uid:1234" for one who has none, or none that fits ATLOCK_OWNER_MAX and is free of control bytes.
+ * The name of a user; "uid:1234" for a user without a name, or whose name exceeds ATLOCK_OWNER_MAX or has control
+ * bytes.
  */
 int users_name(struct users *users, uid_t uid, char out[ATLOCK_OWNER_MAX + 1]);
 
-/* A user by name, or by "uid:1234" (whose group is then of the same number): 0 or 1 (no such). Not cached. */
+/* A user by name, or by "uid:1234" (gid is then the same number): 0 or 1 (no such user). Not cached. */
 int users_find(struct users *users, const char *name, uid_t *uid, gid_t *gid);
 
-/* Whether the data base has this user in this group, as primary group or as a member: 0 yes, 1 no. "" has no members. */
+/* Whether the user is in this group, as primary group or as a member: 0 yes, 1 no. The group "" has no members. */
 int users_in_group(struct users *users, uid_t uid, const char *group);
 
 #endif

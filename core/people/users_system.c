@@ -1,4 +1,4 @@
-/* The system's user data base as a source of users.h. */
+/* The system's user database as a source of users.h. */
 #include <bsd/string.h>
 #include <errno.h>
 #include <grp.h>
@@ -11,7 +11,7 @@
 #define BUFFER_FIRST 1024
 #define BUFFER_LAST (1024 * 1024)
 
-/* One question about one entry: sets `found`, returns the errno of the get...r() functions. */
+/* Asks for one entry: sets `found`, returns the errno of the get...r() functions. */
 typedef int ask_fn(const void *key, void *answer, char *buffer, size_t len);
 
 struct user {
@@ -21,7 +21,7 @@ struct user {
 	int found;
 };
 
-/* Asks with growing buffers: a group of thousands is one entry of many kilobytes. */
+/* Retries with growing buffers: a group of thousands is one entry of many kilobytes. */
 static int entry_ask(ask_fn *ask, const void *key, void *answer)
 {
 	for (size_t len = BUFFER_FIRST; len <= BUFFER_LAST; len *= 4) {
@@ -34,7 +34,7 @@ static int entry_ask(ask_fn *ask, const void *key, void *answer)
 		free(buffer);
 		switch (err) {
 		case 0:
-		case ENOENT: /* these four too say that there is no such entry: getpwnam(3) */
+		case ENOENT: /* these four also mean that there is no such entry: getpwnam(3) */
 		case ESRCH:
 		case EBADF:
 		case EPERM: return 0;
@@ -52,7 +52,7 @@ static void user_take(struct user *user, const struct passwd *entry)
 	if (entry == NULL)
 		return;
 	if (strlcpy(user->name, entry->pw_name, sizeof(user->name)) >= sizeof(user->name))
-		user->name[0] = '\0'; /* too long to be an owner; cut, it could be another user's */
+		user->name[0] = '\0'; /* too long for an owner; truncated, it could be another user's */
 	user->uid = entry->pw_uid;
 	user->gid = entry->pw_gid;
 }

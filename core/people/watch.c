@@ -27,8 +27,8 @@ struct watch {
 	int epoll;
 	pthread_mutex_t mutex;
 	struct watched_list
-		buckets[BUCKETS]; /* mutex; no event is taken without it either, so none outlives its entry */
-	size_t count;             /* mutex, as all below; of those that are watched */
+		buckets[BUCKETS]; /* mutex; epoll events are taken under it too, so none outlives its entry */
+	size_t count;             /* of watched entries; mutex, as all below */
 	struct left_list left;
 	size_t left_count;
 };
@@ -54,12 +54,12 @@ int watch_new(struct watch **out)
 	return 0;
 }
 
-/* Takes it out of its bucket. Caller holds the mutex. */
+/* Takes the entry out of its bucket. Caller holds the mutex. */
 static void entry_remove(struct watch *watch, struct watched *entry)
 {
 	LIST_REMOVE(entry, link);
 	watch->count--;
-	/* Closing alone would not do it if a child that was forked meanwhile still has the descriptor. */
+	/* close(2) alone does not remove it if a child forked meanwhile still has the descriptor. */
 	epoll_ctl(watch->epoll, EPOLL_CTL_DEL, entry->pidfd, NULL);
 	close(entry->pidfd);
 	entry->pidfd = -1;
@@ -140,7 +140,7 @@ static int entry_watch(struct watch *watch, struct watched *entry)
 	return 0;
 }
 
-/* Enters it as watched, or left. Caller holds the mutex. */
+/* Adds the entry as watched, or as left. Caller holds the mutex. */
 static void entry_enter(struct watch *watch, struct watched *entry, bool left)
 {
 	if (left) {
@@ -151,7 +151,7 @@ static void entry_enter(struct watch *watch, struct watched *entry, bool left)
 	}
 }
 
-/* With `bound` one that cannot be watched is left. Caller holds the mutex. */
+/* With `bound`, a process that cannot be watched is added as left. Caller holds the mutex. */
 static int entry_make(struct watch *watch, pid_t pid, uint64_t start, bool bound)
 {
 	struct watched *entry = calloc(1, sizeof(*entry));
@@ -267,7 +267,7 @@ int watch_left(struct watch *watch, pid_t *pid, uint64_t *start)
 	return err != -ESRCH;
 }
 
-/* Searched from the end, where watch_reap() and watch_left() put what they give. */
+/* Searches from the end, where watch_reap() and watch_left() put the entries that they return. */
 void watch_forget(struct watch *watch, pid_t pid, uint64_t start)
 {
 	struct watched *entry;
