@@ -1,4 +1,4 @@
-/* The %XX spelling of names: encode, decode, and insist on the one spelling by doing both. */
+/* The %XX spelling of names: encodes, decodes, and checks for the one spelling by doing both. */
 #include "escape.h"
 
 #include <errno.h>
@@ -8,7 +8,7 @@
 
 #define IN(field) (1U << (ESCAPE_##field))
 
-/* In which fields a byte has a meaning of its own. */
+/* The fields in which a byte must be escaped. */
 static unsigned int marks(unsigned char c)
 {
 	switch (c) {
@@ -23,7 +23,7 @@ static unsigned int marks(unsigned char c)
 	}
 }
 
-/* Components that the kernel or the tree itself takes for something else. */
+/* Components that have another meaning for the kernel or for the tree. */
 static const struct reserved {
 	const char *text;
 	const char *spelled;
@@ -115,7 +115,7 @@ int escape_decode(const char *text, size_t len, char *out, size_t size)
 	return (int)n;
 }
 
-/* Whether it is spelled as it is: most names are, and then there is nothing to compare. */
+/* Whether the text needs no escape: most names need none, and then no comparison is necessary. */
 static bool escape_plain(enum escape_field field, bool alone, const char *text, size_t len)
 {
 	if (len > ATLOCK_COMPONENT_MAX || (alone && reserved_spelling(text, len) != NULL))

@@ -17,13 +17,13 @@
 
 static const struct scheme {
 	const char *name;
-	unsigned int port; /* the one that goes without saying */
+	unsigned int port; /* default port */
 } schemes[] = {
 	{ "https", 443 },  { "http", 80 },    { "ssh", 22 },        { "git", 9418 },
 	{ "git+ssh", 22 }, { "ssh+git", 22 }, { "git+https", 443 }, { "git+http", 80 },
 };
 
-/* A piece of what was given. */
+/* A part of the input. */
 struct piece {
 	const char *at;
 	size_t len;
@@ -59,7 +59,7 @@ static void piece_skip(struct piece *piece, size_t n)
 	piece->len -= n;
 }
 
-/* How many bytes of a piece are before the first of `marks`. */
+/* Number of bytes before the first of `marks`. */
 static size_t piece_span(const struct piece *piece, const char *marks)
 {
 	size_t n = 0;
@@ -80,8 +80,8 @@ static struct piece piece_trim(const char *text)
 }
 
 /*
- * Takes "https:" and what slashes follow off the front. One slash counts as two: a path in a file system has lost the other.
- * A word that is none of the schemes, and no host of the "host:path" form either, is refused: what is meant by it has no host.
+ * Takes "https:" and the slashes after it off the front. One slash counts as two: in a file system path the other is
+ * lost. Refuses a word that is no known scheme and no host of the "host:path" form, because such a URL has no host.
  */
 static int scheme_take(struct piece *url, const struct scheme **out, struct atlock_why *why)
 {
@@ -106,8 +106,9 @@ static int scheme_take(struct piece *url, const struct scheme **out, struct atlo
 }
 
 /*
- * Splits off what stands before the path, without user and password. Without a scheme, "git@host:a/b" has a path after the
- * colon, and "host:4443/a/b" a port, as this module prints it: only who names no user can mean a port.
+ * Splits off the host and port before the path, and drops user and password. Without a scheme, "git@host:a/b" has a
+ * path after the colon, and "host:4443/a/b" a port, as this module prints it: a number is a port only if there is no
+ * user.
  */
 static int authority_take(struct piece *url, bool scheme, struct piece *host, struct atlock_why *why)
 {
@@ -137,7 +138,9 @@ static int authority_take(struct piece *url, bool scheme, struct piece *host, st
 	return 0;
 }
 
-/* Letters, digits, '-' and '_' in labels with single dots between them; no '-' in front, which ssh takes for an option. */
+/*
+ * Letters, digits, '-' and '_' in labels with single dots between them; no leading '-', which ssh takes for an option.
+ */
 static int host_plain(struct piece host, char *out, size_t size, struct atlock_why *why)
 {
 	if (host.len > 1 && host.at[host.len - 1] == '.')
@@ -173,7 +176,7 @@ static int host_ipv6(struct piece host, char *out, size_t size, struct atlock_wh
 	return 0;
 }
 
-/* The port, or 0 if it goes without saying. */
+/* The port, or 0 if it is the default one. */
 static int port_read(struct piece port, const struct scheme *scheme, unsigned int *out, struct atlock_why *why)
 {
 	char digits[16];
@@ -221,7 +224,7 @@ static int host_print(struct piece host, const struct scheme *scheme, char *out,
 	return snprintf(out + len, size - len, ":%u", number) < (int)(size - len) ? 0 : refuse_long(why);
 }
 
-/* One component of the path: what it says, in lower case, in its one spelling. */
+/* Appends one component of the path: decoded, in lower case, in its one spelling. */
 static int component_add(struct piece part, char *out, size_t *used, struct atlock_why *why)
 {
 	char said[ATLOCK_COMPONENT_MAX + 1];
@@ -271,13 +274,13 @@ static int path_add(struct piece path, char *out, struct atlock_why *why)
 	return rc;
 }
 
-/* Components that mean something else: a name keeps its ".git" rather than become one of them. */
+/* Components with a special meaning: a name keeps its ".git" if it would become one of them. */
 static bool is_reserved(const char *component)
 {
 	return strcmp(component, ".") == 0 || strcmp(component, "..") == 0 || strcmp(component, "-") == 0;
 }
 
-/* "a/b.git", "a/b.git.git" and "a/b/.git" are "a/b": what is printed must read as itself. False if no path is left. */
+/* "a/b.git", "a/b.git.git" and "a/b/.git" become "a/b": the output must parse as itself. False if no path is left. */
 static bool suffix_drop(char *url)
 {
 	char *last;

@@ -1,4 +1,4 @@
-/* Hosts that spell one repository in several ways of their own, as their documentation has it. */
+/* Hosts that have several URLs for one repository, according to their documentation. */
 #include <bsd/string.h>
 #include <errno.h>
 #include <stdio.h>
@@ -6,9 +6,9 @@
 
 #include "giturl.h"
 
-#define PARTS 6 /* the longest form has five */
+#define PARTS 6 /* the longest form has five parts */
 
-/* SSH through the port of https, which firewalls let pass. */
+/* SSH over the https port, which firewalls let pass. */
 static const struct {
 	const char *from;
 	const char *to;
@@ -33,7 +33,7 @@ static int url_set(char url[ATLOCK_URL_MAX + 1], const char *host, const char *a
 	return 0;
 }
 
-/* Takes a copy of a URL apart; returns the number of parts, the host among them, at most PARTS. */
+/* Splits a copy of a URL. Returns the number of parts, the host included, at most PARTS. */
 static size_t url_split(char *copy, const char *parts[PARTS])
 {
 	size_t n = 0;
@@ -45,9 +45,9 @@ static size_t url_split(char *copy, const char *parts[PARTS])
 }
 
 /*
- * Azure: dev.azure.com/ORG/PROJECT/_git/REPO, where /PROJECT may be left out if REPO is called the same; over SSH
- * ssh.dev.azure.com:v3/ORG/PROJECT/REPO; and in old times ORG.visualstudio.com[/DefaultCollection][/PROJECT]/_git/REPO
- * and vs-ssh.visualstudio.com:v3/....
+ * Azure: dev.azure.com/ORG/PROJECT/_git/REPO, where /PROJECT may be omitted if REPO has the same name; over SSH
+ * ssh.dev.azure.com:v3/ORG/PROJECT/REPO; and formerly ORG.visualstudio.com[/DefaultCollection][/PROJECT]/_git/REPO and
+ * vs-ssh.visualstudio.com:v3/....
  */
 static int azure_rules(char url[ATLOCK_URL_MAX + 1])
 {

@@ -1,6 +1,6 @@
 /*
- * One lock has one name. A path is walked once, component by component; each must be spelled as it would be printed, so
- * that the text itself becomes the key.
+ * One lock has one name. A path is walked once, component by component. Each must be in its one spelling, so that the
+ * text itself becomes the key.
  */
 #include "name.h"
 
@@ -16,7 +16,7 @@ enum stage { STAGE_REPO, STAGE_DIR, STAGE_LEAF, STAGE_LOCK };
 struct walk {
 	enum stage stage;
 	unsigned int depth; /* components of that field so far */
-	bool dot;           /* the directory is the raw "." that a script pasted in: it adds nothing to the key */
+	bool dot;           /* the directory is the raw "." that a script passed: it adds nothing to the key */
 	bool said_dot;      /* the directory is "%2E" */
 	struct atlock_name *out;
 	struct atlock_why *why;
@@ -29,7 +29,6 @@ static bool component_is(const char *text, size_t len, const char *what)
 	return len == strlen(what) && memcmp(text, what, len) == 0;
 }
 
-/* Adds bytes to the key. */
 static int key_add(struct atlock_name *name, const char *text, size_t len, struct atlock_why *why)
 {
 	if (len > sizeof(name->key) - name->len)
@@ -65,7 +64,7 @@ static int component_size_check(const char *text, size_t len, struct atlock_why 
 	return 0;
 }
 
-/* Cuts "@who" off a last component: `*len` is what is left of it. */
+/* Splits "@who" off the last component; sets `*len` to the length before it. */
 static int who_take(const char *text, size_t *len, struct atlock_name *out, struct atlock_why *why)
 {
 	const char *at = memchr(text, '@', *len);
@@ -128,7 +127,7 @@ static int leaf_take(const char *text, size_t len, struct atlock_name *out, stru
 	return err ? err : key_add_component(out, text, len, why);
 }
 
-/* A "-" by itself: ends the repository or the directory. */
+/* A "-" by itself ends the repository or the directory. */
 static int walk_separator(struct walk *walk)
 {
 	if (walk->stage == STAGE_REPO && walk->depth == 0)
@@ -181,7 +180,7 @@ static int walk_global(struct walk *walk, const char *text, size_t len)
 	return leaf_take_plain(text, len, walk->out, walk->why);
 }
 
-/* Only one thing below a resource is a lock. */
+/* A shared resource has one lock, "stop". */
 static int walk_shared(struct walk *walk, const char *text, size_t len)
 {
 	int err;
@@ -237,8 +236,8 @@ static const struct tree *tree_of(const struct atlock_name *name)
 }
 
 /*
- * The directory that this thread walked last, and how far that leads. One call names its lock more than once, and the next
- * is mostly about a neighbour; what a path means depends on the path alone.
+ * The directory that this thread walked last, and the state after it. One call names its lock more than once, and the
+ * next call mostly names a neighbour. Always valid: the result depends on the path alone.
  */
 static _Thread_local struct {
 	char dir[ATLOCK_COMPONENT_MAX + 1];
@@ -263,7 +262,7 @@ static void last_keep(const char *dir, size_t dir_len, const struct tree *tree, 
 	last.key_len = walk->out->len;
 }
 
-/* Goes on from there; NULL if it is another directory. */
+/* Resumes behind that directory; NULL if `dir` is another one. */
 static const struct tree *last_take(const char *dir, size_t dir_len, struct walk *walk)
 {
 	struct atlock_name *out = walk->out;
@@ -280,7 +279,7 @@ static const struct tree *last_take(const char *dir, size_t dir_len, struct walk
 	return last.tree;
 }
 
-/* Walks a whole path into `out`: an enum atlock_path, or a negative errno. */
+/* Walks a whole path into `out`. Returns an enum atlock_path, or a negative errno. */
 static int path_walk(const char *path, struct atlock_name *out, struct atlock_why *why)
 {
 	struct walk walk = { .out = out, .why = why };
@@ -458,7 +457,7 @@ int name_print_plain(const struct atlock_name *name, char *out, size_t len)
 
 bool name_in_repo(struct slice lock, struct slice repo)
 {
-	/* No repository has a component "-" in its spelling, so this is where it ends. */
+	/* No repository has a component "-" in its spelling, so the first one ends it. */
 	static const char end[] = "/-/";
 	const char *text = lock.data;
 

@@ -1,5 +1,5 @@
 /*
- * What is inside a lock's name. Private to core/.
+ * The structure of a lock's name. Private to core/.
  *
  * A key is one byte for the tree, then:
  *	'r'	the path after "repos/" in its one spelling: "acme/infra/-/modules/vpc/-/production:vpc". The repository's
@@ -7,7 +7,7 @@
  *	'g'	the command in its one spelling.
  *	's'	the resource in its one spelling, then "/stop".
  *	'c'	the directory's id, 8 bytes big-endian, then the name in its one spelling.
- * Nothing but a directory id contains a NUL.
+ * Only a directory id contains NUL bytes.
  */
 #ifndef CORE_NAME_H
 #define CORE_NAME_H
@@ -21,28 +21,31 @@
 #define NAME_TREE_SHARED 's'
 #define NAME_STOP "stop" /* the lock of a shared resource */
 
-/* 0 if the key can be one: not empty, not over-long, of a known tree. -EINVAL, also for NULL. */
+/* 0 if the key is well-formed: not empty, not too long, of a known tree. -EINVAL, also for NULL. */
 int name_check(const struct atlock_name *name);
 
-/* A lock's key as bytes, and the name of a key. */
+/* A name's key as bytes, and the name with a given key. */
 struct slice name_slice(const struct atlock_name *name);
 void name_from_key(struct atlock_name *name, struct slice key);
 
-/* Whether a lock is in this repository, exactly. */
+/* Whether a lock is in exactly this repository. */
 bool name_in_repo(struct slice lock, struct slice repo);
 
-/* Directory and last component of a name of custom/. `leaf` points into `name` and has no NUL. -EINVAL for another tree. */
+/*
+ * Directory id and last component of a name in custom/. `leaf` points into `name` and has no NUL. -EINVAL for another
+ * tree.
+ */
 int name_custom_dir(const struct atlock_name *name, uint64_t *dir, const char **leaf, size_t *leaf_len);
 
-/* The resource that a name of shared/ is about. -EINVAL for another tree. */
+/* The resource of a name in shared/. -EINVAL for another tree. */
 int name_shared(struct slice lock, struct slice *resource);
 
-/* The canonical path of a name of repos/, global/ or shared/, without "@who". -EINVAL for custom/, -ERANGE. */
+/* The canonical path of a name in repos/, global/ or shared/, without "@who". -EINVAL for custom/, -ERANGE. */
 int name_print_plain(const struct atlock_name *name, char *out, size_t len);
 
 /*
- * What every key below a directory of repos/ or global/ begins with: the tree's byte, then for "repos/acme" "acme/". Errors
- * as atlock_path_kind(), and -ENOTDIR for a lock.
+ * The common prefix of all keys below a directory of repos/ or global/: the tree's byte, then for "repos/acme" "acme/".
+ * Errors as atlock_path_kind(), and -ENOTDIR for a lock.
  */
 int name_prefix(const char *dir, struct atlock_name *out, struct atlock_why *why);
 

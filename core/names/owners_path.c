@@ -98,7 +98,7 @@ static int id_parse(const char *id, struct atlock_owners_path *out, struct atloc
 	return 0;
 }
 
-/* What follows "-/". */
+/* Parses the part after "-/". */
 static int rest_parse(const char *rest, struct atlock_owners_path *out, struct atlock_why *why)
 {
 	size_t len = strcspn(rest, "/");
@@ -138,7 +138,7 @@ int atlock_owners_parse(const char *path, struct atlock_owners_path *out, struct
 	len = (size_t)(end - path);
 	if (len >= sizeof(text))
 		return why_set(why, -ENAMETOOLONG, ATLOCK_INVALID_REQUEST, "the path is too long");
-	/* Blanks at the end of the URL stand before this slash. */
+	/* Drops this slash, so that giturl_parse() finds blanks at the end of the URL. */
 	while (len > 0 && path[len - 1] == '/')
 		len--;
 	memcpy(text, path, len);

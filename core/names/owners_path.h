@@ -1,5 +1,5 @@
 /*
- * Paths below owners/: any spelling of a URL, "-", and what is kept for it; and the keys of references. Private to core/.
+ * Paths below owners/: any spelling of a URL, "-", and a reference to it; and the keys of references. Private to core/.
  */
 #ifndef CORE_OWNERS_PATH_H
 #define CORE_OWNERS_PATH_H
@@ -7,12 +7,12 @@
 #include "atlock.h"
 #include "store.h"
 
-/* The byte of a type in keys, and back (-1: none). The name of its directory. */
+/* A type's byte in keys; the type of a byte (-1: none); the name of a type's directory. */
 uint8_t owners_type_byte(enum atlock_reference_type type);
 int owners_type_of(uint8_t byte);
 const char *owners_type_name(enum atlock_reference_type type);
 
-/* A reference as its key has it; what it points to is the key's. -EBADMSG for another shape. */
+/* The parts of a reference's key, pointing into it. -EBADMSG for a malformed key. */
 struct reference_key {
 	struct slice url;
 	enum atlock_reference_type type;
@@ -20,7 +20,7 @@ struct reference_key {
 };
 int owners_key_split(struct slice key, struct reference_key *out);
 
-/* "owners/<url>[/-/<type>/<id>]": for events and refusals. `id` may be empty. */
+/* Prints "owners/<url>[/-/<type>/<id>]" for events and refusals. `id` may be empty. */
 #define OWNERS_PATH_MAX (ATLOCK_KEY_MAX + 64)
 void owners_path_print(const struct reference_key *key, char out[OWNERS_PATH_MAX]);
 

@@ -1,6 +1,6 @@
 /*
- * A name of repos/ and its decoded parts, both ways. Joining spells the path and has it parsed, so that the rules for names
- * are written down once.
+ * Splits a name of repos/ into its decoded parts, and joins them. Joining writes the path and parses it, so that the
+ * rules for names exist once.
  */
 #include <errno.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 
 static const char separator[] = "/-/";
 
-/* A path in the making. */
+/* A path under construction. */
 struct spelling {
 	char text[ATLOCK_PATH_MAX];
 	size_t len;
@@ -38,7 +38,7 @@ static int spell_raw(struct spelling *out, const char *text)
 	return 0;
 }
 
-/* "." and ".." can be spelled, but in a repository or directory they are what a program forgot to resolve. */
+/* "." and ".." have a spelling, but in a repository or directory they mean that a program did not resolve its path. */
 static bool component_wanders(const char *text, size_t len)
 {
 	return (len == 1 && text[0] == '.') || (len == 2 && text[0] == '.' && text[1] == '.');
@@ -120,7 +120,7 @@ static int decode(const char *text, const char *end, char *out, size_t size)
 	return n > 0 ? 0 : -EINVAL;
 }
 
-/* "workspace" or "workspace:project". */
+/* Splits "workspace" or "workspace:project". */
 static int leaf_split(const char *text, const char *end, struct atlock_parts *out)
 {
 	const char *colon = memchr(text, ':', (size_t)(end - text));
@@ -147,7 +147,7 @@ int atlock_name_split(const struct atlock_name *name, struct atlock_parts *out)
 	mark = memmem(text, (size_t)(end - text), separator, step);
 	if (!mark || decode(text, mark, out->repo, sizeof(out->repo)))
 		return -EINVAL;
-	/* The '/' after the first "-" is also the one before the second when the directory is the root. */
+	/* In the root directory the '/' after the first "-" is also the one before the second. */
 	text = mark + step - 1;
 	mark = memmem(text, (size_t)(end - text), separator, step);
 	if (!mark)

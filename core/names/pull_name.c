@@ -42,7 +42,7 @@ static int number_take(const char *text, struct atlock_pull_name *out, struct at
 {
 	char who[32];
 
-	/* One number has one spelling, and it is that of "@pr:123". */
+	/* A number has one spelling, the same as in "@pr:123". */
 	if ((size_t)snprintf(who, sizeof(who), "pr:%s", text) < sizeof(who) && holder_pull(who, &out->num))
 		return 0;
 	return why_set(
@@ -51,7 +51,7 @@ static int number_take(const char *text, struct atlock_pull_name *out, struct at
 		text);
 }
 
-/* Walks host, repository, "-" and number: 0, or 1 if the path ends before the number. */
+/* Parses host, repository, "-" and number: 0, or 1 if the path ends before the number. */
 static int text_walk(const char *text, struct atlock_pull_name *out, struct atlock_why *why)
 {
 	const char *at = text;
@@ -97,7 +97,7 @@ int atlock_pull_parse(const char *path, struct atlock_pull_name *out, struct atl
 	return text_walk(out->text, out, why);
 }
 
-/* The repository is spelled as its locks are. */
+/* Spells the repository as in the names of its locks. */
 int atlock_pull_join(const struct atlock_pull *pull, struct atlock_pull_name *out, struct atlock_why *why)
 {
 	struct atlock_parts parts = { .workspace = "x" };
@@ -148,8 +148,6 @@ int atlock_pull_print(const struct atlock_pull_name *name, char *out, size_t len
 	return (size_t)snprintf(out, len, "%s/%s", tree, name->text) < len ? 0 : -ERANGE;
 }
 
-/* --- Projects --- */
-
 int pull_project(const struct atlock_pull_name *pull, struct slice lock, struct slice *out)
 {
 	size_t skip = 1 + pull->repo_len + strlen(separator);
@@ -166,7 +164,7 @@ void pull_project_name(const struct atlock_pull_name *pull, struct slice project
 			 (const char *)pull_repo(pull).data, separator, (int)project.len, (const char *)project.data);
 
 	out->who[0] = '\0';
-	/* What does not fit is no lock's name, and every call says so. */
+	/* If it does not fit, it is no lock's name: length 0, which every call refuses. */
 	out->len = (uint16_t)(n > 0 && (size_t)n < sizeof(out->key) ? n : 0);
 }
 
