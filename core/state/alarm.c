@@ -11,8 +11,8 @@
 struct alarms {
 	int epoll;
 	int timers[ALARM_WATCH];
-	pthread_mutex_t mutex; /* a leaf: protects what follows */
-	int64_t armed;         /* lease time that ALARM_DUE is set to; ATLOCK_NEVER: not */
+	pthread_mutex_t mutex; /* a leaf in the lock order: protects the fields below */
+	int64_t armed;         /* lease time that ALARM_DUE is set to; ATLOCK_NEVER: unset */
 	bool ends_armed;
 };
 
@@ -42,7 +42,7 @@ void alarm_due(struct atlock *al, int64_t due)
 	pthread_mutex_lock(&alarms->mutex);
 	if (due < alarms->armed) {
 		alarms->armed = due;
-		/* A lease is over only after its last nanosecond. */
+		/* A lease has expired only after its last nanosecond. */
 		alarm_set(al, ALARM_DUE, due - clock_now(&al->clock) + 1);
 	}
 	pthread_mutex_unlock(&alarms->mutex);
@@ -55,20 +55,20 @@ void alarm_ends(struct atlock *al)
 	if (alarms == NULL)
 		return;
 	pthread_mutex_lock(&alarms->mutex);
-	/* Not put off by each that is added. */
+	/* Further ends do not postpone the retry. */
 	if (!alarms->ends_armed)
 		alarm_set(al, ALARM_ENDS, ENDS_AFTER);
 	alarms->ends_armed = true;
 	pthread_mutex_unlock(&alarms->mutex);
 }
 
-/* The timer is set to a time far away: it is read only when the clock is set, which ends the read with ECANCELED. */
+/* The timer is set far into the future: only a step of the wall clock ends a read of it, with ECANCELED. */
 static void step_arm(const struct alarms *alarms)
 {
 	timer_set(alarms->timers[ALARM_STEP], INT64_MAX / 2, TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET);
 }
 
-/* Whether there is something to do; from now on it can be set anew. */
+/* Whether the alarm has really gone off. Clears it, so that it can be set again. */
 static bool alarm_take(struct alarms *alarms, enum alarm what)
 {
 	uint64_t count;

@@ -12,7 +12,7 @@ void clock_start(struct clock *clock, struct store *store, int64_t last, int64_t
 	clock->store = store;
 	clock->steady = time.steady;
 	clock->base = time.wall - offset;
-	/* A wall clock that went back while nobody looked must not give leases their time again. */
+	/* A wall clock that was set back while no manager was running must not extend leases. */
 	if (clock->base < last)
 		clock->base = last;
 	if (store_shared(store))

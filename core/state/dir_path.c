@@ -1,4 +1,4 @@
-/* From a key to its path, and what a lock has to do with the directory it is in. */
+/* From a key to its path, and the effects of a lock on its directory. */
 #include "dir_path.h"
 
 #include <endian.h>
@@ -9,7 +9,7 @@
 #include "table.h"
 #include "why.h"
 
-#define ROOT_MODE 01777 /* as /tmp: what one user made is not for others to remove */
+#define ROOT_MODE 01777 /* as /tmp: users cannot remove what others made */
 
 static const char root[] = "custom";
 static const char elided[] = "/-";
@@ -19,7 +19,7 @@ static bool is_custom(struct slice lock)
 	return lock.len >= 1 + sizeof(uint64_t) && *(const unsigned char *)lock.data == NAME_TREE_CUSTOM;
 }
 
-/* Directory and name in a key of custom/. */
+/* Splits a key of custom/ into directory id and name. */
 static uint64_t key_split(struct slice lock, struct slice *leaf)
 {
 	const unsigned char *key = lock.data;
@@ -42,7 +42,7 @@ void dir_key(struct atlock_name *out, uint64_t dir, struct slice name)
 	out->who[0] = '\0';
 }
 
-/* custom/ before anything about it was changed: as old as the store. */
+/* The record of custom/ until it is first changed: as old as the store. */
 static int root_default(struct op *op, struct record_dir *out)
 {
 	struct record_key key = record_key_meta("format");
@@ -112,7 +112,7 @@ int dir_entry(struct op *op, uint64_t parent, struct slice name, uint64_t *id)
 	return 0;
 }
 
-/* A path is written from its end: `at` is where it begins so far, and nothing may go below `floor`. */
+/* A path is written backwards: `at` is its present beginning, which may not go below `floor`. */
 struct path {
 	char *out;
 	size_t at;
@@ -129,7 +129,10 @@ static bool path_prepend(struct path *path, struct slice name)
 	return true;
 }
 
-/* Prepends every directory from `dir` upwards. Names are not empty, so that even a damaged loop of parents ends. */
+/*
+ * Prepends every directory from `dir` upwards. Names are not empty, so the buffer fills up and ends even a damaged loop
+ * of parents.
+ */
 static int path_climb(struct op *op, struct path *path, uint64_t dir, bool whole)
 {
 	struct record_dir record;
@@ -194,7 +197,7 @@ int dir_path(struct op *op, struct slice lock, char *out, size_t len)
 
 int dir_path_bound(struct op *op, struct slice lock)
 {
-	size_t len = sizeof(root) + lock.len; /* other trees have names as short as this one's, and no id */
+	size_t len = sizeof(root) + lock.len; /* in other trees the name is at most as long as the key */
 	struct record_dir record;
 	struct slice leaf;
 	uint64_t dir = is_custom(lock) ? key_split(lock, &leaf) : 0;

@@ -49,7 +49,7 @@ void event_usages_free(struct event_usages *usages)
 	free(usages);
 }
 
-/* With the mutex held. NULL if nothing is counted for this user on that day. */
+/* Caller holds the mutex. NULL if nothing is counted for this user on that day. */
 static struct event_usage *usage_find(struct event_usages *usages, uid_t uid, uint32_t day)
 {
 	struct event_usage *usage = usages->day == day ? usages->buckets[uid % BUCKETS] : NULL;

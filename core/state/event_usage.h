@@ -1,6 +1,6 @@
 /*
- * How much of the store the events of each user have taken today (UTC), so that one user cannot use up the share of all
- * (space.h). Kept in memory alone: a daemon that starts counts from 0. Private to core/.
+ * How many bytes of the store the events of each user have taken today (UTC), so that one user cannot use up the
+ * events' share of all (space.h). In memory only: a new daemon counts from 0. Private to core/.
  */
 #ifndef CORE_EVENT_USAGE_H
 #define CORE_EVENT_USAGE_H
@@ -13,7 +13,7 @@ struct event_usages;
 int event_usages_new(struct event_usages **out);
 void event_usages_free(struct event_usages *usages);
 
-/* Any thread. What cannot be counted for want of memory is left out. */
+/* Any thread may call. Without memory the bytes are not counted. */
 void event_usage_add(struct event_usages *usages, uid_t uid, uint32_t day, uint64_t bytes);
 uint64_t event_usage_get(struct event_usages *usages, uid_t uid, uint32_t day);
 

@@ -7,7 +7,7 @@
 #include "why.h"
 
 struct format {
-	uint32_t version; /* wanted */
+	uint32_t version; /* target version */
 	format_step *const *steps;
 };
 
@@ -22,7 +22,7 @@ static int ids_enter(struct op *op)
 		struct slice lock = scan_name(&scan);
 		struct record_key index;
 
-		/* One that cannot be read is left to fsck, which enters it. */
+		/* Skips an unreadable record: fsck adds its index entry. */
 		if (record_decode(RECORD_LOCK, scan.value, &record) < 0 || record.state == RECORD_DELAYED)
 			continue;
 		index = record_key_id(record.id_time, record.id_random, record.token);
@@ -35,7 +35,7 @@ static int ids_enter(struct op *op)
 
 static format_step *const steps_known[RECORD_FORMAT] = { [1] = ids_enter };
 
-/* No version, and yet something is there: ours if it has the end of an event chain, which every change of ours writes. */
+/* The store has data but no version. It is ours if it has the tail of an event chain, which all our changes write. */
 static int refuse_unversioned(struct op *op)
 {
 	struct record_key key = record_key_tail(op->al->chain);

@@ -4,18 +4,18 @@
 
 #include "op.h"
 
-/* Turns a store of one version into the next, in the transaction it is given. */
+/* Upgrades a store to the next version, in the transaction it is given. */
 typedef int format_step(struct op *op);
 
 /*
- * Makes a new store ours, takes one of this version as it is, brings an older one up to date in a single transaction, and
- * refuses a newer one or one that is not ours.
+ * Initialises a new store, accepts one of this version, upgrades an older one in a single transaction, and refuses a
+ * newer one or one of another program.
  */
 int format_open(struct atlock *al, struct atlock_why *why);
 
 /*
- * The same with any target version and any steps: steps[v] leads from version v to v + 1. For tests of upgrades to come;
- * format_open() is this with RECORD_FORMAT and the steps there are.
+ * The same with any target version and any steps: steps[v] upgrades version v to v + 1. For tests of future upgrades;
+ * format_open() passes RECORD_FORMAT and the present steps.
  */
 int format_open_as(struct atlock *al, uint32_t version, format_step *const *steps, struct atlock_why *why);
 

@@ -5,7 +5,10 @@
 
 #include "name.h"
 
-/* The text that ends with the first NUL after the first `skip` bytes of the key that `from` leads to; `from` moves behind it. */
+/*
+ * Finds the first key from `from` on, returns its text between `skip` and the next NUL, and moves `from` past all keys
+ * with that text.
+ */
 static int part_next(struct op *op, struct slice prefix, struct record_key *from, size_t skip, struct slice *part)
 {
 	struct slice key;
@@ -59,7 +62,7 @@ bool holder_index_matches(const struct op *op, const struct holder_index_filter 
 	       (filter->repo.data == NULL || name_in_repo(lock, filter->repo));
 }
 
-/* An index may name a lock that has expired: that one is nobody's any more. */
+/* The index may still name a lock that has expired and is no longer held. */
 static int walk_entry(struct op *op, const struct holder_index_filter *filter, holder_index_fn *fn, void *arg,
 		      struct slice lock)
 {

@@ -23,11 +23,11 @@ static const struct {
 	[ATLOCK_LOG_DEBUG] = { "debug", LOG_DEBUG },
 };
 
-/* The process's log. Set before there are threads, except for the level. */
+/* The process's log. Set before threads start, except for the level. */
 static struct {
 	bool open;
 	bool syslog;
-	bool journal; /* stderr is read by a journal, which takes the level from "<N>" at a line's start */
+	bool journal; /* a journal reads stderr and takes the level from "<N>" at the start of a line */
 	_Atomic int level;
 } process = { .level = ATLOCK_LOG_INFO };
 
@@ -56,7 +56,7 @@ size_t log_line(const char *text, char *out, size_t len)
 	return n;
 }
 
-/* A whole line in one write, so that lines of several threads do not mix. */
+/* Writes a line with one write(2), so that lines of several threads do not mix. */
 static void line_to_stderr(enum atlock_log_level level, const char *line)
 {
 	char text[LINE_MAX_BYTES + 64];
@@ -71,7 +71,7 @@ static void process_line(enum atlock_log_level level, const char *line)
 {
 	if (process.syslog)
 		syslog(levels[level].priority, "%s", line);
-	/* Whoever mounts sees why it failed, too; later there is nobody behind stderr. */
+	/* The user who mounts must see an error on stderr, too; once the daemon is detached, stderr leads nowhere. */
 	if (!process.syslog || level == ATLOCK_LOG_ERROR)
 		line_to_stderr(level, line);
 }

@@ -28,7 +28,7 @@ static const char *const call_names[METRICS_CALLS] = {
 #define US INT64_C(1000)
 #define MS INT64_C(1000000)
 
-/* From a call in memory to a night's maintenance: one scale for all of them, so that they can be compared. */
+/* From a call served in memory to a night's maintenance: one scale for all histograms, so that they can be compared. */
 static const int64_t bounds[METRICS_BOUNDS] = {
 	10 * US,
 	30 * US,
@@ -52,7 +52,7 @@ static const int64_t bounds[METRICS_BOUNDS] = {
 	86400 * ATLOCK_SECOND,
 };
 
-/* Refusals of calls that nobody wanted explained. */
+/* Codes of refusals for which the caller passed no `why`. */
 static const struct {
 	int err;
 	enum atlock_code code;

@@ -1,10 +1,10 @@
 /*
- * What is counted while the manager runs: calls by operation and outcome, how long they took, events by type, how long locks
+ * Counters of a running manager: calls by operation and outcome and their durations, events by type, and how long locks
  * were waited for and held. Private to core/.
  *
- * Counting takes no lock: each number is an atomic of its own, added to in any order, so a reader may see a call counted
- * whose duration is not yet. Numbers begin at zero when the manager opens, as Prometheus expects of counters. What happens
- * inside a transaction is marked (op_mark()) and counted once that is committed.
+ * Counting takes no lock: each number is a separate atomic, so a reader may see a call counted before its duration.
+ * Counters start at zero when the manager opens, as Prometheus expects. Events inside a transaction are marked
+ * (op_mark()) and counted after the commit.
  */
 #ifndef CORE_METRICS_H
 #define CORE_METRICS_H
@@ -14,7 +14,7 @@
 
 #include "atlock.h"
 
-/* Calls as they are told apart; those of METRICS_NONE are the manager's own business. */
+/* The kinds of calls. METRICS_NONE are the manager's own operations. */
 enum metrics_call {
 	METRICS_NONE,
 	METRICS_ACQUIRE,
@@ -25,7 +25,7 @@ enum metrics_call {
 	METRICS_TRANSFER,
 	METRICS_CHMOD, /* mode and group */
 	METRICS_CLAIM,
-	METRICS_WAIT, /* from the call to its answer */
+	METRICS_WAIT, /* from the call to its reply */
 	METRICS_ENQUEUE,
 	METRICS_CANCEL,
 	METRICS_REPRIORITISE,
@@ -36,23 +36,23 @@ enum metrics_call {
 	METRICS_CALLS
 };
 
-#define METRICS_BOUNDS 20 /* upper bounds of a histogram, beside "no bound" */
+#define METRICS_BOUNDS 20 /* upper bounds of a histogram, without the infinite one */
 
 struct metrics_histogram {
-	_Atomic uint64_t counts[METRICS_BOUNDS + 1]; /* each value in one of them */
+	_Atomic uint64_t counts[METRICS_BOUNDS + 1]; /* each value is counted in one of them */
 	_Atomic uint64_t sum;                        /* ns */
 };
 
 struct metrics {
 	_Atomic uint64_t calls[METRICS_CALLS][ATLOCK_CODES];
 	struct metrics_histogram took[METRICS_CALLS];
-	struct metrics_histogram waited[ATLOCK_PRIORITIES]; /* tickets that were granted */
+	struct metrics_histogram waited[ATLOCK_PRIORITIES]; /* of granted tickets, by priority */
 	struct metrics_histogram held;
 	_Atomic uint64_t events[ATLOCK_EVENTS];
 	_Atomic uint64_t refusals[ATLOCK_CODES];
 };
 
-/* Something to be counted after the commit. */
+/* To be counted after the commit. */
 enum metrics_mark_kind { MARK_EVENT, MARK_WAITED, MARK_HELD };
 
 struct metrics_mark {
@@ -61,13 +61,16 @@ struct metrics_mark {
 	int64_t value;      /* ns */
 };
 
-/* A call that began at `began` ended with `rc` and, if that is an error, with `why` (may be NULL). Returns `rc`. */
+/*
+ * Counts a call that began at `began` and ended with `rc` and, if that is an error, with `why` (may be NULL). Returns
+ * `rc`.
+ */
 int metrics_count(struct metrics *metrics, enum metrics_call call, int64_t began, int rc, const struct atlock_why *why);
 
-/* The same for a call that was refused before it took any time worth measuring. `al` may be NULL. */
+/* The same for a call refused before it took measurable time. `al` may be NULL. */
 int metrics_refused(struct atlock *al, enum metrics_call call, int rc, const struct atlock_why *why);
 
-/* Somebody was refused something, whether or not the event log has it. */
+/* Counts a refusal, whether or not the event log has it. */
 void metrics_refusal(struct metrics *metrics, enum atlock_code code);
 
 void metrics_mark(struct metrics *metrics, const struct metrics_mark *mark);
@@ -75,7 +78,7 @@ void metrics_mark(struct metrics *metrics, const struct metrics_mark *mark);
 /* "acquire". Never NULL. */
 const char *metrics_call_name(enum metrics_call call);
 
-/* Upper bound of a histogram's i-th count, in nanoseconds. */
+/* Upper bound of the i-th count of a histogram, in nanoseconds. */
 int64_t metrics_bound(size_t i);
 
 #endif

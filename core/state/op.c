@@ -11,7 +11,10 @@
 #include "tally.h"
 #include "why.h"
 
-/* How many numbers a synced commit reserves when commits are not synced: a lost tail never gives one out twice. */
+/*
+ * Numbers that a synced commit reserves when commits are not synced: so a lost tail never causes a number to be used
+ * twice.
+ */
 #define NUMBER_RESERVE 65536
 
 static void *pile_add(struct op *op, struct pile *pile, size_t size)
@@ -221,7 +224,7 @@ int op_number(struct op *op, struct slice lock, uint64_t *out)
 {
 	int rc = op_counter(op);
 
-	(void)lock; /* one counter for all, as long as one manager writes */
+	(void)lock; /* one counter for all locks, as long as only one manager writes */
 
 	if (rc < 0)
 		return rc;
@@ -246,7 +249,7 @@ int op_skip(struct op *op, uint64_t count)
 	return 0;
 }
 
-/* Writes back what the operation counted. */
+/* Writes back the numbers and the tail that the operation changed. */
 static int op_flush(struct op *op)
 {
 	int rc = 0;
@@ -286,7 +289,7 @@ static int op_update_txn(struct store_txn *txn, void *arg)
 	return rc;
 }
 
-/* The view this thread is in the middle of, if any. */
+/* The view that this thread is running, if any. */
 struct viewing {
 	const struct store *store;
 	struct store_txn *txn;
@@ -307,7 +310,7 @@ static int op_view_txn(struct store_txn *txn, void *arg)
 	return rc;
 }
 
-/* What an error means beyond itself. */
+/* What the error means for later calls. */
 static const char *store_prospect(struct op *op)
 {
 	struct store_stats stats;
@@ -319,13 +322,13 @@ static const char *store_prospect(struct op *op)
 	return stats.dead ? "; nothing works any more until the daemon is started again" : "";
 }
 
-/* Not a refusal, for which nobody wanted a reason. */
+/* Whether `rc` is a failure of the store, not a refusal whose caller passed no `why`. */
 static bool is_trouble(int rc)
 {
 	return rc == -EIO || rc == -ENOSPC || rc == -EROFS || rc == -ENOMEM || rc == -EBADMSG;
 }
 
-/* An error that no decision explained comes from the store. */
+/* An error without an explanation comes from the store. */
 static int op_explain(struct op *op, int rc)
 {
 	if (rc >= 0 || (op->why != NULL && op->why->code != ATLOCK_OK))
@@ -350,7 +353,7 @@ static void op_begin(struct op *op, op_fn *fn)
 	op->random = state_random(op->al);
 }
 
-/* The store has said `rc`. */
+/* Ends the operation after the store returned `rc`. */
 static int op_end(struct op *op, int rc)
 {
 	bool committed = rc >= 0;
@@ -398,7 +401,7 @@ void op_submit(struct op *op, op_fn *fn, op_end_fn *end)
 int op_view(struct op *op, op_fn *fn)
 {
 	op->fn = fn;
-	/* A callback of a listing that reads: on the state the listing is made from. */
+	/* A callback inside a listing reads the same snapshot as the listing. */
 	if (op_viewing.store == op->al->store)
 		return op_explain(op, op_view_txn(op_viewing.txn, op));
 	return op_explain(op, store_view(op->al->store, op_view_txn, op));
@@ -429,7 +432,7 @@ void op_tell(struct op *op, const struct record_ticket *ticket, int err, enum at
 {
 	struct notice *notice;
 
-	/* Whoever runs this operation gets its answer as the return value. */
+	/* The call that runs this operation gets its result as the return value. */
 	if (ticket->wait == 0 || ticket->wait == op->wait || ticket->instance != op->al->instance)
 		return;
 	notice = pile_add(op, &op->notices, sizeof(*notice));

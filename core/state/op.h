@@ -1,13 +1,13 @@
 /*
- * One operation: a function run inside a store transaction, with what it needs (the time, the options, the counters) and
- * what is to happen once it is committed (waiters told, changes announced, the next deadline armed). Private to core/.
+ * One operation: a function run inside a store transaction, with its inputs (time, options, counters) and the effects
+ * to carry out after the commit (answer waiters, announce changes, arm the next deadline). Private to core/.
  *
  *	struct op op;
  *	op_init(&op, al, caller, why);
  *	op.request = ...;
- *	return op_run(&op, acquire_in_txn);	delivers, and frees what the operation gathered
+ *	return op_run(&op, acquire_in_txn);	carries out the effects, and frees what the operation gathered
  *
- * Or, without waiting for the commit, for an operation that stays where it is until `end` is called (and is freed by that):
+ * Or asynchronously; `op` must stay valid until `end` is called, which frees it:
  *
  *	op_submit(op, acquire_in_txn, end);
  *
@@ -31,11 +31,11 @@ struct pile {
 	_Alignas(max_align_t) unsigned char small[512];
 };
 
-/* What a run of the function has changed in memory: see tally.h. */
+/* Changes of the in-memory counts by one run of the function: see tally.h. */
 #define TALLY_CHANGES 4
 struct tally;
 struct tally_changes {
-	size_t count; /* may be more than are listed */
+	size_t count; /* may exceed the length of the list */
 	struct tally_change {
 		struct tally *tally;
 		short of;
@@ -50,29 +50,29 @@ typedef void op_end_fn(struct op *op, int rc);
 
 struct op {
 	struct store_job job; /* first: cast back to the operation */
-	atlock_end_fn *told;  /* who only started it: see op_new() */
+	atlock_end_fn *told;  /* asynchronous call: see op_new() */
 	void *told_arg;
 	struct atlock *al;
 	const struct atlock_options *options;
 	const struct policy *policy; /* that binds the caller; NULL: none does. See allow.h */
 	struct policy_user policy_user;
 	const struct atlock_caller *caller; /* who acts; NULL: the manager itself */
-	const struct atlock_caller *holder; /* whom a lock is taken for; NULL: the caller */
+	const struct atlock_caller *holder; /* for whom a lock is taken; NULL: the caller */
 	const struct atlock_request *request;
 	struct atlock_why *why;
 	void *arg;        /* the operation's own */
 	uint64_t random;  /* drawn before the first run, so that runs agree */
-	uint64_t wait;    /* number under which this call waits, or 0 */
-	uint64_t claimed; /* grant that was to be given back, or 0: see ends_claim() */
+	uint64_t wait;    /* number of this call in the waits, or 0 */
+	uint64_t claimed; /* grant to be given back, or 0: see ends_claim() */
 
-	/* op_run()'s and op_submit()'s. */
+	/* Private to op_run() and op_submit(). */
 	op_fn *fn;
-	bool decided;  /* the function has succeeded; what fails after it is the store */
+	bool decided;  /* the function has succeeded; a later error is the store's */
 	int64_t began; /* see steady_now() */
 	op_end_fn *end;
 	struct tally_changes tallied;
 
-	/* Set anew for each run. */
+	/* Reset before each run. */
 	struct store_txn *txn;
 	int64_t now;
 	int64_t wall;
@@ -84,9 +84,9 @@ struct op {
 	bool tail_loaded, tail_dirty;
 	bool ended; /* a grant or a wait: see owed.h */
 	bool dir_known;
-	uint64_t dir_id; /* the directory that was read last, as the next: see dir_load() */
+	uint64_t dir_id; /* the directory read last, as the next: see dir_load() */
 	struct record_dir dir;
-	enum metrics_call call; /* as what it is counted; set before the first run, which may know better */
+	enum metrics_call call; /* counted as this; set before the first run, which may change it */
 	int refusal;
 	int failure; /* out of memory while gathering */
 	int64_t due; /* earliest deadline this operation added */
@@ -95,8 +95,8 @@ struct op {
 	struct pile changes; /* what (1), length (2), key */
 	struct pile bound;   /* struct bound: processes to watch from now on */
 	struct pile marks;   /* struct metrics_mark */
-	struct pile texts;   /* circles of waits, each ending with a NUL */
-	size_t circle;       /* 1 + where the newest begins; 0: none */
+	struct pile texts;   /* deadlock cycles, each ending with a NUL */
+	size_t circle;       /* 1 + offset of the newest cycle; 0: none */
 };
 
 /* A blocked call to be answered after the commit. */
@@ -105,8 +105,8 @@ struct notice {
 	int err;
 	enum atlock_code code;
 	struct atlock_grant grant;
-	size_t circle;      /* of op->texts; see op_circle() */
-	const char *reason; /* the same, as it is told; NULL: what the code says */
+	size_t circle;      /* in op->texts; see op_circle() */
+	const char *reason; /* the cycle as text; NULL: the code's own text */
 };
 
 struct bound {
@@ -117,50 +117,53 @@ struct bound {
 void op_init(struct op *op, struct atlock *al, const struct atlock_caller *caller, struct atlock_why *why);
 int op_run(struct op *op, op_fn *fn);
 
-/* As op_run(): `end` gets what that would have returned, perhaps before this returns, on any thread that uses the store. */
+/* As op_run(), but passes the result to `end`, perhaps before this returns, on any thread that uses the store. */
 void op_submit(struct op *op, op_fn *fn, op_end_fn *end);
 
 /*
- * Memory that begins with an operation, for a call that is told of its end; NULL if there is none, and then the call has been told.
- * op_tell_end() frees it and tells the call; it is an op_end_fn.
+ * Allocates memory that begins with an operation, for an asynchronous call; NULL if there is none, and then the call
+ * has been told. op_tell_end() is an op_end_fn that frees the memory and tells the call.
  */
 void *op_new(size_t size, atlock_end_fn *told, void *arg, struct atlock_why *why);
 void op_tell_end(struct op *op, int rc);
 
-/* Runs `fn` on one consistent state, without the right to write. */
+/* Runs `fn` on one consistent snapshot, read-only. */
 int op_view(struct op *op, op_fn *fn);
 
-/* The two for an operation that needs nothing but `arg`: a look on behalf of the manager; a change that is counted as `call`. */
+/* op_view() and op_run() for an operation that needs only `arg`: a read by the manager; a change counted as `call`. */
 int op_look(struct atlock *al, op_fn *fn, void *arg, struct atlock_why *why);
 int op_call(struct atlock *al, const struct atlock_caller *caller, enum metrics_call call, op_fn *fn, void *arg,
 	    struct atlock_why *why);
 
-/* The next number for a grant or a ticket of a lock: greater than all that this lock had before, whatever crashes. */
+/* The next number for a grant or a ticket of a lock: greater than all earlier ones of this lock, even after a crash. */
 int op_number(struct op *op, struct slice lock, uint64_t *out);
 
-/* Leaves out as many numbers. */
+/* Skips `count` numbers. */
 int op_skip(struct op *op, uint64_t count);
 
-/* The chain's tail with the counts; mark it dirty after changing it. */
+/* Loads the chain's tail with the counts; set `tail_dirty` after changing it. */
 int op_tail(struct op *op);
 
-/* Gathered for after the commit. */
+/* Gathered until after the commit. */
 void op_tell(struct op *op, const struct record_ticket *ticket, int err, enum atlock_code code,
 	     const struct record_lock *granted);
 
-/* Those who are told of a deadlock from now on are told of this circle, too. The newest; NULL if there is none. */
+/* Sets the deadlock cycle that calls refused from now on are told of; returns the newest, NULL if there is none. */
 void op_circle(struct op *op, const char *text);
 const char *op_circle_text(const struct op *op);
 void op_changed(struct op *op, enum atlock_change what, struct slice lock);
 
-/* If `who` is bound to a process: it is watched after the commit. A record's `pid` is another, the one that called. */
+/*
+ * Watches the process of `who` after the commit, if it is a "pid:". The `pid` of a record is another: the process that
+ * called.
+ */
 void op_bound(struct op *op, struct slice who, uint64_t start);
 void op_due(struct op *op, int64_t instant);
 
-/* To be counted; see metrics.h. `value` is in nanoseconds, where there is one. */
+/* Counts after the commit; see metrics.h. `value` is in nanoseconds, if used. */
 void op_mark(struct op *op, enum metrics_mark_kind kind, unsigned int label, int64_t value);
 
-/* Says that a record cannot be read, naming its key; returns -EIO. */
+/* Explains that the record at a key is unreadable; returns -EIO. */
 int op_corrupt(struct op *op, struct slice key, int err);
 int key_corrupt(struct atlock_why *why, struct slice key, int err);
 

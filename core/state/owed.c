@@ -6,15 +6,15 @@
 #include "scan.h"
 #include "table.h"
 
-/* Of an event in the store, without its texts: the engine's own bytes and the key, numbers, hash, the lock it ended. */
+/* Bytes of an event in the store, without its texts: the engine's overhead, key, numbers, hash, the ended lock. */
 #define EVENT_BYTES 192
-#define HALF_FULL 2 /* pages are that when a page is split and the next event goes to the new one */
+#define HALF_FULL 2 /* a page split leaves the old page half full, since new events go to the new one */
 
-/* Events that may be to come: a ticket is granted, claimed and released; what is pending only the last two. */
+/* Events still to come: a ticket will be granted, claimed and released; a pending grant only claimed and released. */
 #define TICKET_EVENTS 3
 #define PENDING_EVENTS 2
 
-/* The caller who ends it is mostly its owner; the reserve has the room for administrators with longer names. */
+/* Mostly the owner ends it; the reserve has space for administrators with longer names. */
 static int event_bytes(struct op *op, struct slice lock, size_t owner, size_t who, size_t host, uint64_t *out)
 {
 	int path = dir_path_bound(op, lock);
@@ -90,11 +90,9 @@ int owed_ticket(struct op *op, struct slice lock, const struct record_ticket *ti
 	return 0;
 }
 
-/* --- Anew --- */
-
 typedef int owed_fn(struct op *op, struct slice key, struct slice value, uint64_t *bytes);
 
-/* What is damaged, or in a directory that is, is for others to tell of. */
+/* Damaged records count 0, and table_count() ignores the -EIO of damaged directories: other checks report both. */
 static int lock_one(struct op *op, struct slice key, struct slice value, uint64_t *bytes)
 {
 	struct slice lock = { (const unsigned char *)key.data + 1, key.len - 1 };
@@ -104,7 +102,7 @@ static int lock_one(struct op *op, struct slice key, struct slice value, uint64_
 	return record_decode(RECORD_LOCK, value, &record) < 0 ? 0 : lock_bytes(op, lock, &record, bytes);
 }
 
-#define TICKET_END 10 /* bytes of a ticket's key behind the lock's: NUL, rank, number */
+#define TICKET_END 10 /* bytes of a ticket's key after the lock: NUL, rank, number */
 
 static int ticket_one(struct op *op, struct slice key, struct slice value, uint64_t *bytes)
 {

@@ -1,7 +1,7 @@
 /*
- * Places in listings: a byte for the part of the listing that an item is in, then text that finds the item there. Private to
- * core/. A listing reads where to go on from once, before it shows anything, and then sets the place of each item that it
- * shows. NULL stands for a listing from the start that is not gone on with.
+ * Places in listings: a byte for the part of the listing that an item is in, then text that finds the item there. A
+ * listing reads its starting place once, before it shows anything, and then sets the place of each item that it shows.
+ * NULL: the listing starts at the beginning and is not continued. Private to core/.
  */
 #ifndef CORE_PLACE_H
 #define CORE_PLACE_H
@@ -24,7 +24,7 @@ static inline struct slice place_text(const struct atlock_place *place, unsigned
 					 : (struct slice){ NULL, 0 };
 }
 
-/* Adds to the text. */
+/* Appends to the text. */
 static inline void place_add(struct atlock_place *place, struct slice text)
 {
 	if (place == NULL || text.len == 0 || text.len > sizeof(place->data) - place->len)

@@ -15,11 +15,11 @@ struct spot {
 };
 
 struct queue {
-	pthread_mutex_t mutex; /* tried, never waited for: a walk without it begins at the front */
-	atomic_bool stale;     /* a change could not have it */
+	pthread_mutex_t mutex; /* only tried: a walk that fails to lock it starts at the front */
+	atomic_bool stale;     /* a change failed to lock the mutex */
 	_Atomic uint64_t seen; /* the newest event of a change */
 	struct atlock_name lock;
-	int64_t until; /* the first of those who were counted gives up then */
+	int64_t until; /* earliest deadline of the counted tickets */
 	uint64_t apart;
 	size_t count;
 	struct spot spots[POSITION_SPOTS];
@@ -61,7 +61,7 @@ static bool is_before(const struct spot *spot, uint8_t rank, uint64_t number)
 	return spot->rank != rank ? spot->rank < rank : spot->number < number;
 }
 
-/* The last remembered place before a ticket. */
+/* The last remembered spot before a ticket. */
 static struct spot spot_before(const struct queue *queue, uint8_t rank, uint64_t number)
 {
 	size_t low = 0;
@@ -80,7 +80,7 @@ static struct spot spot_before(const struct queue *queue, uint8_t rank, uint64_t
 	return (struct spot){ .number = 0 };
 }
 
-/* Remembers a place behind all others. Every second one goes when there is no room. */
+/* Remembers a spot behind all others. Drops every second one when the array is full. */
 static void spot_add(struct queue *queue, const struct spot *spot)
 {
 	uint64_t last = queue->count == 0 ? 0 : queue->spots[queue->count - 1].position;
@@ -96,7 +96,7 @@ static void spot_add(struct queue *queue, const struct spot *spot)
 	queue->spots[queue->count++] = *spot;
 }
 
-/* From a place on to the ticket: 0, or 1 if it is not there. */
+/* Walks from a spot to the ticket: 0, or 1 if it is not there. */
 static int walk(struct op *op, struct slice lock, struct queue *queue, struct spot at, const struct ticket *ticket,
 		uint64_t *out)
 {
@@ -122,7 +122,7 @@ static int walk(struct op *op, struct slice lock, struct queue *queue, struct sp
 	return rc;
 }
 
-/* Forgets what is of another queue or another time. */
+/* Forgets the spots of another queue, and those that are out of date. */
 static void queue_renew(const struct op *op, struct queue *queue, struct slice lock)
 {
 	bool stale = atomic_exchange(&queue->stale, false);

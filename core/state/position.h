@@ -1,11 +1,11 @@
 /*
- * How many wait before a ticket. Nothing in the store counts that, so it takes a walk through the queue; the places that a walk
- * passed are remembered with their positions, at most POSITION_SPOTS of a queue, and the next walk begins at the one before its
- * ticket. So a look at every ticket of a queue costs about one walk.
+ * The number of waiters before a ticket. The store does not count it, so it takes a walk through the queue. A walk
+ * remembers places with their positions, at most POSITION_SPOTS of a queue, and the next walk starts at the last one
+ * before its ticket. So reading every ticket of a queue costs about one walk.
  *
- * What is remembered is true until a ticket before it comes or goes. Operations note the first place that they change in each
- * queue, and once they are committed, before they are answered, all that is remembered behind it is forgotten. A reader whose view
- * of the store is older than that neither uses nor adds anything. Private to core/.
+ * A remembered place is valid until a ticket before it is added or removed. Operations note the first place that they
+ * change in each queue; after the commit, before they are answered, all remembered places behind it are dropped. A
+ * reader with an older snapshot of the store neither uses nor adds any. Private to core/.
  */
 #ifndef CORE_POSITION_H
 #define CORE_POSITION_H
@@ -15,7 +15,7 @@
 #include "store.h"
 
 #define POSITION_SPOTS 512
-#define POSITION_QUEUES 8 /* that are remembered at a time, each in the place that its name gives it */
+#define POSITION_QUEUES 8 /* remembered at a time; the hash of the name selects the slot */
 
 struct op;
 struct positions;
@@ -28,17 +28,20 @@ struct position_change {
 };
 
 struct position_changes {
-	unsigned int noted; /* bit i: there is one for the queue in place i */
+	unsigned int noted; /* bit i: `first[i]` is set */
 	struct position_change first[POSITION_QUEUES];
 };
 
 int positions_new(struct positions **out);
 void positions_free(struct positions *positions);
 
-/* The position of a ticket that was read in this transaction, 1 for the next to be served: 0, or 1 if it is past its deadline. */
+/*
+ * The position of a ticket that was read in this transaction, 1 for the next to be served: 0, or 1 if its deadline has
+ * passed.
+ */
 int position_find(struct op *op, struct slice lock, const struct ticket *ticket, uint64_t *out);
 
-/* A ticket came to this place or went from it; and what the operation noted so is committed. */
+/* Notes that a ticket was added or removed at this place; applies the notes after the commit. */
 void position_note(struct op *op, struct slice lock, uint8_t rank, uint64_t number);
 void position_committed(struct op *op);
 

@@ -14,10 +14,10 @@ struct resolve {
 	struct atlock_name out;
 };
 
-/* Goes from `*dir` to the directory that the first `len` bytes of `text` name. */
+/* Moves from `*dir` to its subdirectory named by the first `len` bytes of `text`. */
 static int resolve_step(struct op *op, uint64_t *dir, const char *text, size_t len)
 {
-	char component[ATLOCK_COMPONENT_MAX + 2]; /* room for one that is too long, to be told so */
+	char component[ATLOCK_COMPONENT_MAX + 2]; /* one byte too many is kept, and refused later */
 	struct atlock_name name;
 	struct record_lock record;
 	int rc;

@@ -6,7 +6,7 @@
  *		...			scan.key and scan.value, which stay valid as long as the transaction
  *	return rc < 0 ? rc : 0;
  *
- * What is written while it goes on is met if it lies ahead.
+ * A key that is written during the scan is found if it is ahead.
  */
 #ifndef CORE_SCAN_H
 #define CORE_SCAN_H
@@ -23,16 +23,16 @@ struct scan {
 struct scan scan_table(enum record_table table);
 struct scan scan_prefix(const struct record_key *prefix);
 
-/* Goes on behind this key instead of at the first. */
+/* Starts after this key instead of at the first. */
 void scan_after(struct scan *scan, const struct record_key *last);
 
 /* The next key and its value: 0 or 1 (no more). */
 int scan_next(struct op *op, struct scan *scan);
 
-/* The same, decoded; -EIO for a record that cannot be read, which is explained. */
+/* The same, decoded; -EIO, explained, for an unreadable record. */
 int scan_record(struct op *op, struct scan *scan, enum record_kind kind, void *record);
 
-/* What the key has after the prefix, and after the byte of its table. */
+/* The part of the key after the prefix; the part after the table byte. */
 struct slice scan_rest(const struct scan *scan);
 struct slice scan_name(const struct scan *scan);
 

@@ -10,8 +10,8 @@
 #include "why.h"
 
 /*
- * A sealed value: version (1), id of the key (8), nonce (24), the encrypted text, its tag (16). Version and id are
- * authenticated with the text, and so is the store's key. No plain text begins with a control byte.
+ * A sealed value: version (1), id of the key (8), nonce (24), the encrypted text, its tag (16). Version, id and the key
+ * in the store are authenticated with the text. No plain text begins with a control byte.
  */
 #define SEAL_VERSION 1
 #define SEAL_HEADER (1 + SEAL_ID)
@@ -32,7 +32,7 @@ struct slice seal_value_id(struct slice value)
 	return (struct slice){ (const unsigned char *)value.data + 1, SEAL_ID };
 }
 
-/* What is authenticated beside the text. */
+/* Additional authenticated data. */
 struct seal_context {
 	size_t len;
 	unsigned char data[SEAL_HEADER + STORE_KEY_MAX];

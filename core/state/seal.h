@@ -1,22 +1,22 @@
 /*
- * The users' own texts at rest: the lines of locks, of tickets and about pull requests. With a key (option key_file) they
- * are sealed: encrypted, and bound to the key of the store they stand under, so that none can be read, changed or moved to
- * another lock. Whoever reads or writes such a text goes through here. Private to core/.
+ * The users' own texts at rest: the lines of locks, of tickets and about pull requests. With a key (option key_file)
+ * they are sealed: encrypted, and bound to their key in the store, so that none can be read, changed or moved to
+ * another lock. All reads and writes of such texts go through here. Private to core/.
  *
- *	seal_load(al, why)		the key files, before the store is opened
- *	seal_start(al, why)		refuses a store whose texts these keys do not open; has changed nothing
- *	seal_renew(al, why)		brings every text to the key in use: nothing to do unless that is another than before
+ *	seal_load(al, why)		reads the key files, before the store is opened
+ *	seal_start(al, why)		refuses a store whose texts these keys do not open; changes nothing
+ *	seal_renew(al, why)		re-encrypts every text with the key in use; does nothing if that is unchanged
  *	seal_get(), seal_put(), ...	inside operations
  *	seal_free(al)
  *
- * A text that is not sealed is read as it is, whatever the key: they are told apart by the first byte.
+ * A text that is not sealed is read as it is, with any key: the first byte tells them apart.
  */
 #ifndef CORE_SEAL_H
 #define CORE_SEAL_H
 
 #include "op.h"
 
-#define SEAL_ID 8     /* bytes that tell a key from others: a hash of it, no secret */
+#define SEAL_ID 8     /* bytes of the id of a key: a hash, no secret */
 #define SEAL_BYTES 32 /* bytes of a key */
 #define SEAL_OVERHEAD (1 + SEAL_ID + 24 + 16)
 
@@ -37,7 +37,7 @@ int seal_start(struct atlock *al, struct atlock_why *why);
 int seal_renew(struct atlock *al, struct atlock_why *why);
 void seal_free(struct atlock *al);
 
-/* A key file: -ENOENT, -EACCES if others may read it, -EINVAL if it is none. */
+/* Reads a key file: -ENOENT, -EACCES if other users may read it, -EINVAL if it is malformed. */
 int seal_key_read(const char *path, struct seal_key *out, struct atlock_why *why);
 
 /* A key's id in hex. */
@@ -46,36 +46,39 @@ void seal_id_print(struct slice id, char out[ATLOCK_KEY_ID_MAX]);
 /* A text that was read. Free it in any case. */
 struct seal_text {
 	struct slice text; /* empty if there is none */
-	char *opened;      /* the text's own memory, NULL while it points into the store */
+	char *opened;      /* malloc'ed text; NULL while `text` points into the store */
 };
 
-/* The text at `key`: 0, 1 (none), or -EIO, said with the key's name, if it is damaged or sealed with another key. */
+/*
+ * The text at `key`: 0, 1 (none), or -EIO, explained with the key's name, if it is damaged or sealed with another key.
+ */
 int seal_get(struct op *op, const struct record_key *key, struct seal_text *out);
 void seal_text_free(struct seal_text *text);
 
-/* Writes it; an empty one is removed. */
+/* Writes a text; removes it if it is empty. */
 int seal_put(struct op *op, const struct record_key *key, struct slice text);
 
-/* Writes `lines` merged with those that are there, or in their place. As meta_merge(). */
+/* Merges `lines` into the present text, or replaces it. Errors as meta_merge(). */
 int seal_merge(struct op *op, const struct record_key *key, struct slice lines, bool replace);
 
 /*
- * The text at `from` is from now on that at `to`; if there is none, then there neither. One that cannot be read stays so:
- * whoever hands a lock over must not fail for what nobody can read any more.
+ * Moves the text at `from` to `to`; if there is none, removes the one at `to`. An unreadable text stays unreadable: a
+ * hand-over must not fail because of a text that no key opens.
  */
 int seal_move(struct op *op, const struct record_key *from, const struct record_key *to);
 
-/* Whether a value of the store can be read: 0, or as seal_unwrap(). */
+/* Whether a value of the store can be read: 0, or an error of seal_unwrap(). */
 int seal_check(struct op *op, struct slice key, struct slice value);
 
 /*
- * One value, without a store. `*out` is malloc'ed; `at` is the key it stands under. Opening it fails with -EBADMSG if it is
- * damaged, -ENOKEY if it is another key's, -EPROTONOSUPPORT if a newer version made it.
+ * Seals or opens one value, without a store. `*out` is malloc'ed; `at` is its key in the store. Opening fails with
+ * -EBADMSG if the value is damaged, -ENOKEY if it is sealed with another key, -EPROTONOSUPPORT if a newer version made
+ * it.
  */
 int seal_wrap(const struct seal_key *key, struct slice at, struct slice text, unsigned char **out, size_t *len);
 int seal_unwrap(const struct seal *seal, struct slice at, struct slice value, char **out, size_t *len);
 
-/* Whether a value is sealed, and with which key: the id points into it. */
+/* Whether a value is sealed; the id of its key, which points into the value. */
 bool seal_is(struct slice value);
 struct slice seal_value_id(struct slice value);
 

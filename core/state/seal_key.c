@@ -1,4 +1,4 @@
-/* Key files: 64 hex digits, readable for their owner alone. */
+/* Key files: 64 hex digits, readable for their owner only. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sodium.h>
@@ -11,7 +11,7 @@
 
 #define HEX (2 * SEAL_BYTES)
 
-/* Wide enough that nobody mistakes one key for another, and says nothing about the key. */
+/* Long enough to tell any two keys apart, and reveals nothing about the key. */
 static void id_make(struct seal_key *key)
 {
 	static const char purpose[] = "atlockfs key id";
@@ -34,7 +34,7 @@ static int refuse(struct atlock_why *why, int err, const char *path, const char 
 		       "key file %.200s: %s", path, text);
 }
 
-/* Whoever else can read it has the key, and whoever can write it can lock everybody out. */
+/* A user who can read the file has the key; one who can write it can make all texts unreadable. */
 static int check_owner(int fd, const char *path, struct atlock_why *why)
 {
 	struct stat st;

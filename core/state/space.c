@@ -6,10 +6,10 @@
 #include "event_usage.h"
 #include "why.h"
 
-#define SHARE_PART 2 /* of the store that events may use, so that they leave room for locks */
-#define SHARE_MORE 4 /* part of that share which they may use beyond it, for what goes on without taking anything */
+#define SHARE_PART 2 /* part of the store that events may use, so that they leave space for locks */
+#define SHARE_MORE 4 /* part of that share which they may use beyond it, for changes that take nothing */
 
-/* Their pages are half full, since each begins when the last one is split. */
+/* Event pages are half full: each new page begins with a split of the last one. */
 uint64_t space_events_used(const struct record_tail *tail)
 {
 	return 2 * tail->events;
@@ -35,7 +35,7 @@ uint64_t space_events_all(const struct record_tail *tail)
 	return space_events_used(tail) + tail->owed;
 }
 
-/* What ends a grant was counted with what began it, so that ending one is free. */
+/* The event that ends a grant was charged with the one that began it, so ending is free. */
 void space_charge(struct op *op)
 {
 	uint64_t now = op->tail_dirty ? space_events_all(&op->tail) : 0;
@@ -44,7 +44,10 @@ void space_charge(struct op *op)
 		event_usage_add(op->al->event_usages, op->caller->uid, day_of(op->wall), now - op->events_before);
 }
 
-/* Of `share`, which is what events may use: a user who is over leaves others at least as much as he took today. */
+/*
+ * `share` is what all events may use. A user is over when today's own events exceed what is left of it: stopping there
+ * leaves others at least as much as that user took.
+ */
 static bool user_is_over(struct op *op, uint64_t share)
 {
 	uint64_t used = space_events_used(&op->tail);

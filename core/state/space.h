@@ -1,4 +1,7 @@
-/* How much space is left in the store, and how much of it events may use. Private to core/; runs inside an operation's transaction. */
+/*
+ * How much space is left in the store, and how much of it events may use. Private to core/; runs inside an operation's
+ * transaction.
+ */
 #ifndef CORE_SPACE_H
 #define CORE_SPACE_H
 
@@ -7,21 +10,21 @@
 /* -EDQUOT if the store has no space for more, or events have used their share of it. */
 int space_check(struct op *op);
 
-/* -EDQUOT if there is none either for what neither adds nor ends anything. The tail must be loaded. */
+/* -EDQUOT if there is no space even for changes that neither add nor end anything. The tail must be loaded. */
 int space_check_scarce(struct op *op);
 bool space_is_scarce(struct op *op);
 
 /*
- * Whether the caller's events of today take more than what is left of the events' share, once half of that is used. Such a user
- * adds nothing more, so that others can. The tail must be loaded.
+ * Whether the caller's events of today take more than what is left of the events' share, once half of that is used.
+ * Such a user may add nothing more, so that others can. The tail must be loaded.
  */
 bool space_user_is_over(struct op *op);
 
-/* What events take, and those that are still to come (owed.h); and counts for the caller by how much the operation made that grow. */
+/* Bytes of all events and of those still to come (owed.h); charges the caller with the growth by this operation. */
 uint64_t space_events_all(const struct record_tail *tail);
 void space_charge(struct op *op);
 
-/* What events take of the store, about; and whether that is more than their share of it. */
+/* Approximate bytes of all events in the store; whether they exceed their share of it. */
 uint64_t space_events_used(const struct record_tail *tail);
 bool space_share_is_used(const struct store_space *room, const struct record_tail *tail);
 

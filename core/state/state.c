@@ -10,7 +10,7 @@ const struct atlock_options *state_options(struct atlock *al)
 	return &state_config(al)->options;
 }
 
-/* splitmix64: any state gives a good sequence, and taking a step is one addition. */
+/* splitmix64: any state gives a good sequence, and a step is one atomic addition. */
 uint64_t state_random(struct atlock *al)
 {
 	uint64_t z = atomic_fetch_add_explicit(&al->random, UINT64_C(0x9e3779b97f4a7c15), memory_order_relaxed);

@@ -1,6 +1,6 @@
 /*
- * What struct atlock is made of, and what every operation asks of it. Each part is made and freed by the file that knows it,
- * and opaque here; manager.c puts them together. Private to core/.
+ * The parts of struct atlock, and what every operation needs of it. The file that knows a part makes and frees it; the
+ * parts are opaque here, and manager.c assembles them. Private to core/.
  */
 #ifndef CORE_STATE_H
 #define CORE_STATE_H
@@ -32,44 +32,44 @@ struct test_clock;
 struct users;
 struct watch;
 
-/* An operation has ended: what it gathered is to be delivered if it is committed; its caller is told `rc` then. */
+/* Called at the end of an operation: delivers its effects if it is committed; `rc` is the result for the caller. */
 typedef void op_after_fn(struct op *op, bool committed, int rc);
 
-/* Keeps what could happen a thousand times a second from being logged so often; see log_limited(). */
+/* Limits the rate of a log message that could occur a thousand times a second; see log_limited(). */
 struct log_limit {
 	_Atomic int64_t last; /* see steady_now() */
 	_Atomic uint64_t left_out;
 };
 
 /*
- * The options in force, an immutable snapshot: readers take no lock, a change replaces it (config.h), and an old one stays until
- * the end.
+ * The options in force, an immutable snapshot: readers take no lock, a change replaces it (config.h), and old ones stay
+ * until the manager closes.
  */
 struct config {
 	struct atlock_options options;
-	struct policy *policy; /* NULL: none; the same in several until it is read again */
-	struct config *older;  /* kept for readers that still look at it */
+	struct policy *policy; /* NULL: none; shared by snapshots until it is read again */
+	struct config *older;  /* kept for readers that still use it */
 };
 
 struct atlock {
 	struct store *store;
 	struct clock clock;
 	_Atomic(struct config *) config;
-	pthread_mutex_t options_mutex; /* serialises those who replace `config` */
+	pthread_mutex_t options_mutex; /* serialises replacing `config` */
 
 	char host[65];
-	uint32_t boot;     /* which boot of this host */
-	uint64_t instance; /* this manager among all that ever opened the store */
+	uint32_t boot;     /* identifies the boot of this host */
+	uint64_t instance; /* identifies this manager among all that opened the store */
 	uint16_t chain;    /* its event chain */
 	bool readonly;
 	bool repair; /* see struct atlock_setup */
 
-	op_after_fn *after; /* set by the manager, which knows what is above operations */
+	op_after_fn *after; /* set by the manager, which knows the rooms above operations */
 	atlock_change_fn *on_change;
 	void *change_arg;
 	atlock_log_fn *log;
 	void *log_arg;
-	struct log_limit log_store; /* calls that failed with the store */
+	struct log_limit log_store; /* for failures of the store */
 
 	struct users *users;
 	struct rates *rates; /* see limit.h */
@@ -77,9 +77,9 @@ struct atlock {
 	struct event_usages *event_usages;
 	struct sessions *sessions;
 	struct comms *comms;
-	struct watch *watch;   /* processes that locks live and die with */
+	struct watch *watch;   /* processes that holders are bound to */
 	struct alarms *alarms; /* NULL if the caller drives time itself */
-	pthread_t thread;      /* acts on them */
+	pthread_t thread;      /* acts on the alarms */
 	struct hook *hook;     /* the same */
 
 	struct seal *seal;             /* keys of the users' texts; NULL: none was given */
@@ -87,7 +87,7 @@ struct atlock {
 	struct refusals *refusals;     /* not yet in the event log */
 	struct waits *waits;           /* blocked calls, by number */
 	struct positions *positions;   /* see position.h */
-	struct ends *ends;             /* grants that are still to be given back */
+	struct ends *ends;             /* grants still to be given back */
 	_Atomic uint64_t random;       /* state of the generator */
 	_Atomic uint64_t owners_swept; /* see struct atlock_status */
 	struct metrics metrics;
@@ -100,7 +100,7 @@ struct atlock {
 const struct config *state_config(struct atlock *al);
 const struct atlock_options *state_options(struct atlock *al);
 
-/* A number nobody can guess, or with a seed the next of a fixed sequence. */
+/* An unpredictable number, or with a seed the next of a fixed sequence. */
 uint64_t state_random(struct atlock *al);
 
 #endif

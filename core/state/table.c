@@ -23,7 +23,7 @@ static int table_del(struct op *op, const struct record_key *key)
 	return rc > 0 ? 0 : rc;
 }
 
-/* Of what the caller has read, or what stands in an index because of that. */
+/* For a key that the caller has read, or an index entry that follows from it: it exists. */
 static int table_drop(struct op *op, const struct record_key *key)
 {
 	return store_drop(op->txn, record_key_slice(key));
@@ -54,7 +54,10 @@ static bool held(const struct record_lock *record)
 	return record != NULL && record->state != RECORD_DELAYED;
 }
 
-/* Counts held locks along the event chain. What changes without an event, as the end of a rest does, notes the time there, too. */
+/*
+ * Counts held locks along the event chain. A change without an event, as the end of a delay, also records its time in
+ * the tail.
+ */
 static int count_held(struct op *op, struct slice lock, const struct record_lock *old, const struct record_lock *new)
 {
 	int rc = op_tail(op);
@@ -205,7 +208,7 @@ int table_queue_put(struct op *op, struct slice lock, const struct record_queue 
 	return queue->count == 0 ? table_drop(op, &key) : op_put(op, RECORD_QUEUE, &key, queue);
 }
 
-/* Notes that a ticket has come that may be served before all others. */
+/* Moves the bound of the queue forward for a new ticket that may be served first. */
 static void queue_enter(struct record_queue *queue, const struct ticket *ticket)
 {
 	uint8_t rank = table_rank(ticket->record.priority);
@@ -241,7 +244,7 @@ static int count_waiting(struct op *op, struct slice lock, const struct ticket *
 	return rc == 0 ? table_queue_put(op, lock, &queue) : rc;
 }
 
-/* Rank and lock, as the indexes of tickets have them. */
+/* Rank and lock: the value of the indexes of tickets. */
 static struct slice ticket_place(unsigned char buf[1 + ATLOCK_KEY_MAX], struct slice lock, const struct ticket *ticket)
 {
 	buf[0] = table_rank(ticket->record.priority);
@@ -357,7 +360,7 @@ int table_ticket_find(struct op *op, struct slice lock, uint64_t number, struct 
 	return rc;
 }
 
-/* First entry of a holder's index with a number > `after`. */
+/* The first entry of a holder's index with a number > `after`. */
 static int index_next(struct op *op, enum record_table table, struct slice owner, struct slice who, uint64_t after,
 		      uint64_t *number, struct slice *value)
 {

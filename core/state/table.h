@@ -1,6 +1,6 @@
 /*
- * Locks and tickets in the store, each together with its indexes and counts: whoever changes a record goes through here,
- * so none of them can come apart. Private to core/; all of it runs inside an operation's transaction.
+ * Locks and tickets in the store, with their indexes and counts: all changes of these records go through here, so that
+ * record, indexes and counts stay consistent. Private to core/; runs inside an operation's transaction.
  */
 #ifndef CORE_TABLE_H
 #define CORE_TABLE_H
@@ -16,19 +16,19 @@ struct ticket {
 /* The lock's record, held or delayed, expired or not: 0 or 1 (none). */
 int table_lock_get(struct op *op, struct slice lock, struct record_lock *out);
 
-/* Writes `new`, moving the indexes from where `old` (NULL: there was none) has them. */
+/* Writes `new`, and moves the indexes from their entries for `old` (NULL: there was none). */
 int table_lock_put(struct op *op, struct slice lock, const struct record_lock *old, const struct record_lock *new);
 
 /* Removes the record, its indexes and the user's text. */
 int table_lock_del(struct op *op, struct slice lock, const struct record_lock *old);
 
-/* What a caller is told of a grant. */
+/* Fills the part of a grant that callers see. */
 void table_grant_fill(struct atlock_grant *out, const struct record_lock *record);
 
-/* When something happens to the lock by itself: its lease, claim or delay ends. ATLOCK_NEVER if nothing does. */
+/* When the lease, claim or delay of the lock ends by itself. ATLOCK_NEVER if none does. */
 int64_t table_lock_due(const struct record_lock *record);
 
-/* Whether the record says that the lock is held at this instant: what is over is not, before expire_lock() has written that too. */
+/* Whether the lock is held now: not if its time is over, even if expire_lock() has not written that yet. */
 bool table_lock_is_held(const struct op *op, const struct record_lock *record);
 
 /* Position in service order of a priority: 0 is served first. */
@@ -37,33 +37,33 @@ uint8_t table_rank(uint8_t priority);
 int table_ticket_put(struct op *op, struct slice lock, const struct ticket *ticket);
 int table_ticket_del(struct op *op, struct slice lock, const struct ticket *ticket);
 
-/* First ticket of a lock after the place (rank, number) in service order: 0 or 1. Start with (0, 0). */
+/* The first ticket of a lock after (rank, number) in service order: 0 or 1. Start with (0, 0). */
 int table_ticket_next(struct op *op, struct slice lock, uint8_t rank, uint64_t number, struct ticket *out);
 
 /*
- * First ticket of a lock: 0 or 1. Keeps in the queue's record where it was found. The keys of those served before, which an
- * engine may have to pass one at a time, are not looked at again.
+ * The first ticket of a lock: 0 or 1. Stores its place in the queue's record, so that the keys of served tickets, which
+ * an engine may have to skip one by one, are not visited again.
  */
 int table_ticket_first(struct op *op, struct slice lock, struct ticket *out);
 
 /*
- * First wait of a holder with a number > `after`: 0 or 1. `lock` is what it waits for, `rank` where; both point into the
- * store.
+ * The first wait of a holder with a number > `after`: 0 or 1. `lock` is the lock waited for, `rank` the rank of the
+ * ticket; `lock` points into the store.
  */
 int table_wait_next(struct op *op, struct slice owner, struct slice who, uint64_t after, uint64_t *number,
 		    uint8_t *rank, struct slice *lock);
 
-/* First lock held by a holder with a token > `after`: 0 or 1. */
+/* The first lock held by a holder with a token > `after`: 0 or 1. */
 int table_held_next(struct op *op, struct slice owner, struct slice who, uint64_t after, uint64_t *token,
 		    struct slice *lock);
 
 /* Reads one ticket by its place: 0 or 1. */
 int table_ticket_get(struct op *op, struct slice lock, uint8_t rank, uint64_t number, struct ticket *out);
 
-/* Finds a ticket of a lock by its number whatever its priority: 0 or 1. */
+/* Finds a ticket of a lock by its number, with any priority: 0 or 1. */
 int table_ticket_find(struct op *op, struct slice lock, uint64_t number, struct ticket *out);
 
-/* How many wait for a lock, and the earliest deadline among them (or earlier). Zero and never if nobody does. */
+/* The number of waiters for a lock, and a lower bound of their deadlines. 0 and ATLOCK_NEVER if there are none. */
 int table_queue_get(struct op *op, struct slice lock, struct record_queue *out);
 int table_queue_put(struct op *op, struct slice lock, const struct record_queue *queue);
 

@@ -8,12 +8,12 @@
 
 enum { TALLY_HELD, TALLY_WAITS, TALLIES };
 
-/* Stays until the end: there are no more than there are users. */
+/* Never freed before the manager closes: there are no more than users. */
 struct tally {
 	struct tally *next;
-	struct slice owner; /* behind this struct */
+	struct slice owner; /* stored behind this struct */
 	struct {
-		uint64_t age; /* counted when tallies.age was this; another: not known */
+		uint64_t age; /* valid if equal to tallies.age */
 		uint64_t count;
 	} of[TALLIES];
 };
@@ -22,7 +22,7 @@ struct tallies {
 	pthread_mutex_t mutex;
 	struct tally *buckets[BUCKETS]; /* mutex, as all below */
 	uint64_t age;                   /* starts at 1; 0 marks what was never counted */
-	_Atomic bool used;              /* without the mutex: there is one at all */
+	_Atomic bool used;              /* read without the mutex: there is at least one tally */
 };
 
 int tallies_new(struct tallies **out)
@@ -176,7 +176,7 @@ void tally_undo(struct op *op)
 	if (changes->count == 0)
 		return;
 	pthread_mutex_lock(&tallies->mutex);
-	/* Of an operation on many locks it is not known which. */
+	/* The list is too short for an operation on many locks: discard all counts. */
 	tallies->age += changes->count > TALLY_CHANGES;
 	for (size_t i = 0; i < changes->count && i < TALLY_CHANGES; i++)
 		count_change(changes->list[i].tally, changes->list[i].of, -changes->list[i].by);

@@ -48,7 +48,7 @@ int view_make(struct op *op, struct slice lock, const struct record_lock *record
 		return rc;
 	rc = seal_get(op, &key, &meta);
 	damaged = rc == -EIO;
-	/* Everything else about the lock is known, and it must be possible to let it go. */
+	/* An unreadable text must not prevent a release: all other fields are known. */
 	if (damaged)
 		why_clear(op->why);
 	else if (rc < 0)

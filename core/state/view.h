@@ -7,7 +7,7 @@
 /* Fills `out` from a record, the user's text and the queue: 0, or a negative errno with nothing to free. */
 int view_make(struct op *op, struct slice lock, const struct record_lock *record, struct atlock_view *out);
 
-/* Fills `out`; `position` and `expected` are given. */
+/* Fills `out`; the caller passes `position` and `expected`. */
 int view_ticket(const struct ticket *ticket, uint64_t position, int64_t expected, struct atlock_ticket *out);
 
 #endif
