@@ -10,13 +10,14 @@
 #include "space.h"
 
 /*
- * What is written while room is scarce. The room for events that end a grant or a wait is kept from the beginning on (owed.h),
- * and the few that the daemon and administrators cause fit the reserve. All others could use that up.
+ * What happens to a change when space is scarce. Space for events that end a grant or a wait is reserved when those
+ * begin (owed.h), and the few events of the daemon and of administrators fit the general reserve. All other events
+ * could use that up.
  */
 enum need {
-	NEED_ALWAYS, /* or the change cannot be */
-	NEED_ROOM,   /* the change is refused, unless it has ended something as well */
-	NEED_NOTHING, /* the change is made without it: the record of the lock tells, and the event that ends it has that */
+	NEED_ALWAYS,  /* without the event there is no change */
+	NEED_ROOM,    /* refuse the change, unless it has also ended something */
+	NEED_NOTHING, /* omit the event: the lock's record has the fact, and so will the event that ends it */
 };
 
 static const unsigned char needs[ATLOCK_EVENTS] = {
@@ -34,7 +35,7 @@ static const unsigned char needs[ATLOCK_EVENTS] = {
 	[ATLOCK_EVENT_REFUSED] = NEED_ROOM,
 };
 
-/* 0: write it; 1: do without it; or the refusal. */
+/* 0: write the event; 1: omit it; < 0: refuse the change. */
 static int event_admit(struct op *op, uint8_t type)
 {
 	enum need need = needs[type];
@@ -60,8 +61,8 @@ static void event_sign(const struct op *op, struct record_event *event)
 }
 
 /*
- * Appends to the chain: the line carries the hash of the one before it, the tail the hash of this one. `released` is what
- * `event` has encoded as that, or NULL.
+ * Appends to the chain: the line has the hash of the one before it, the tail the hash of this one. `released` is the
+ * decoded `event->released`, or NULL.
  */
 static int event_append(struct op *op, struct record_event *event, const struct record_released *released)
 {
@@ -119,7 +120,7 @@ static bool type_ends_grant(enum atlock_event_type type)
 	       type == ATLOCK_EVENT_UNCLAIMED;
 }
 
-/* Times as they were shown while the lock was held. */
+/* Converts times to wall time as they were shown while the lock was held. */
 static struct record_released released_of(struct op *op, const struct record_lock *record)
 {
 	return (struct record_released){
@@ -193,7 +194,7 @@ int event_reprioritised(struct op *op, struct slice lock, const struct ticket *f
 	return event_about(op, &event, lock, NULL);
 }
 
-/* "owner@who", cut to what a field of the record takes. */
+/* "owner@who", truncated to the size of a field. */
 static struct slice holder_text(const struct record_lock *record, char *out, size_t size)
 {
 	int len = snprintf(out, size, "%.*s@%.*s", (int)record->owner.len, (const char *)record->owner.data,

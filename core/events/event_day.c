@@ -51,7 +51,7 @@ static int segment_put(struct op *op, uint32_t day, uint64_t first, const struct
 	return op_put(op, RECORD_DAY, &key, record);
 }
 
-/* Writes down where the segment that has grown until now ends. */
+/* Writes the end of the current segment. */
 static int segment_close(struct op *op)
 {
 	struct record_key key = record_key_segment(op->al->chain, (uint32_t)op->tail.day, op->tail.first);

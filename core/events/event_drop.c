@@ -1,6 +1,6 @@
 /*
- * Events that go: days whose time is over (events_keep), and what was archived. Nothing else removes an event, least of all a
- * store that runs out of room. What was the last of them is written down, so that the log visibly begins behind it.
+ * Removes events: days older than events_keep, and archived events. Nothing else removes an event, not even a full
+ * store. The last removed one is recorded, so that the log visibly begins after it.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -14,11 +14,9 @@
 #include "log.h"
 #include "why.h"
 
-#define DROP_BATCH 1024 /* events removed in one transaction: others get their turn in between */
+#define DROP_BATCH 1024 /* events removed in one transaction: others run in between */
 
-/* --- Where the log begins --- */
-
-/* An older version that dropped days as a whole removed their records, too: then the first event is the first of its day. */
+/* An older version that dropped whole days also removed their records: then the first event is the first of its day. */
 static int anchor_guess(struct op *op, struct anchor *out)
 {
 	struct segment *all = NULL;
@@ -77,9 +75,7 @@ static int anchor_put(struct op *op, enum record_anchor_why why, uint64_t seq, c
 	return op_put(op, RECORD_ANCHOR, &key, &record);
 }
 
-/* --- Removing --- */
-
-/* Up to which event they go; how many in one transaction. */
+/* The event to stop at, and how many to remove in one transaction. */
 struct drop {
 	uint64_t end;
 	int batch;
@@ -96,7 +92,7 @@ static int drop_in_txn(struct op *op)
 	return rc < 0 ? rc : count;
 }
 
-/* Removing takes pages, too: a store that has few gets fewer events to remove at once. */
+/* Removing needs free pages, too: if there are few, it removes fewer events at once. */
 static int drop_events(struct atlock *al, uint64_t end)
 {
 	struct drop drop = { .end = end, .batch = DROP_BATCH };
@@ -125,11 +121,9 @@ static int segments_drop(struct op *op, const struct segment *all, size_t count)
 	return rc < 0 ? rc : 0;
 }
 
-/* --- By age --- */
-
 /*
- * How many of the oldest segments may go: those of days that have been over for long enough. A day of the future, which a wrong
- * clock made, goes with what comes after it.
+ * How many of the oldest segments have expired. A day in the future, made by a wrong clock, goes together with the
+ * segment after it.
  */
 static size_t prune_count(const struct op *op, const struct segment *all, size_t count)
 {
@@ -146,7 +140,7 @@ static size_t prune_count(const struct op *op, const struct segment *all, size_t
 	return drop;
 }
 
-/* The log begins behind `last` from now on, unless that is gone already. */
+/* Sets the anchor to `last`, unless that is removed already. */
 static int prune_anchor(struct op *op, uint64_t last)
 {
 	struct event *event = malloc(sizeof(*event));
@@ -158,7 +152,7 @@ static int prune_anchor(struct op *op, uint64_t last)
 	return rc < 0 ? rc : 0;
 }
 
-/* Days go whole and at once; `arg` gets the first event that stays. */
+/* Removes whole days in one transaction; sets `arg` to the first event that stays. */
 static int prune_days_in_txn(struct op *op)
 {
 	uint64_t *keep = op->arg;
@@ -195,8 +189,6 @@ int atlock_run_prune(struct atlock *al)
 	return rc < 0 ? rc : drop_events(al, keep);
 }
 
-/* --- After an archive --- */
-
 struct archive {
 	uint64_t last;
 	unsigned char hash[EVENT_HASH];
@@ -214,7 +206,7 @@ static int archive_refuse(struct op *op, const struct archive *archive)
 	return why_set(op->why, -EINVAL, ATLOCK_INVALID_REQUEST, "there is no event %" PRIu64, archive->last);
 }
 
-/* Days of which all is archived go; the one that is still growing stays. */
+/* Removes days that are archived completely; the current one stays. */
 static int archive_days(struct op *op, uint64_t last)
 {
 	struct segment *all = NULL;
@@ -276,8 +268,6 @@ int atlock_archived(struct atlock *al, const struct atlock_caller *caller, const
 	log_write(al, ATLOCK_LOG_INFO, "%d archived events were removed, up to %" PRIu64, rc, last);
 	return 0;
 }
-
-/* --- For others --- */
 
 static int anchor_in_txn(struct op *op)
 {

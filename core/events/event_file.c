@@ -9,15 +9,13 @@
 #include "event_shown.h"
 #include "place.h"
 
-/* --- Reading a day's file --- */
-
 struct day_read {
 	uint32_t day;
 	uint64_t at;
 	char *out;
 	size_t left;
 	struct event_shown shown;
-	struct event event; /* the one at hand */
+	struct event event; /* the current event */
 };
 
 static void read_bytes(struct day_read *read, const char *text, size_t len)
@@ -30,7 +28,7 @@ static void read_bytes(struct day_read *read, const char *text, size_t len)
 	read->at += n;
 }
 
-/* The byte at an offset of a gap: one line that says what it is, if it is long enough for that, and spaces. */
+/* The byte at an offset of a gap: a line that explains the gap, if it is long enough, and spaces. */
 static char gap_byte(uint64_t at, uint64_t len)
 {
 	static const char notice[] = EVENT_LINE_GONE "\"these events were archived, or were older than "
@@ -44,14 +42,14 @@ static char gap_byte(uint64_t at, uint64_t len)
 	return ' ';
 }
 
-/* What is not there any more, from `begin` to `end`, keeps its place, so that the offsets of all others stay. */
+/* Fills the place of removed events, from `begin` to `end`, so that the offsets of all others stay valid. */
 static void read_gap(struct day_read *read, uint64_t begin, uint64_t end)
 {
 	for (; read->left > 0 && read->at < end; read->at++, read->left--)
 		*read->out++ = gap_byte(read->at - begin, end - begin);
 }
 
-/* The event whose line has the byte at hand, or the first there is if that byte is before it. */
+/* The event whose line has the byte at `read->at`, or the first event if that byte is before it. */
 static int read_find(struct op *op, struct day_read *read, uint64_t first, uint64_t last)
 {
 	int rc;
@@ -70,7 +68,7 @@ static int read_find(struct op *op, struct day_read *read, uint64_t first, uint6
 	return event_next(op, first, &read->event);
 }
 
-/* The line at hand, or one that says no more than that there is one, of the same length. */
+/* Copies the current line, or a line of the same length that hides its contents. */
 static int read_line(struct op *op, struct day_read *read, uint64_t skip)
 {
 	struct event *event = &read->event;
@@ -161,8 +159,6 @@ ssize_t atlock_day_read(struct atlock *al, const struct atlock_reader *reader, c
 	return rc;
 }
 
-/* --- Which there are --- */
-
 static void day_fill(uint32_t day, struct atlock_day *out)
 {
 	memset(out, 0, sizeof(*out));
@@ -235,7 +231,7 @@ static int day_compare(const void *a, const void *b)
 	return first < second ? -1 : first > second;
 }
 
-/* The days of events that are there, and today, which may have none yet. */
+/* The days that have events, and today, which may have none yet. */
 static int days_in_txn(struct op *op)
 {
 	struct day_list *list = op->arg;
@@ -263,7 +259,7 @@ static int days_in_txn(struct op *op)
 	return 0;
 }
 
-#define PART 'd' /* of a place: the rest is the file's name, which sorts as days do */
+#define PART 'd' /* part of a place; its text is the file's name, which sorts by day */
 
 int atlock_days(struct atlock *al, struct atlock_place *place, atlock_day_fn *fn, void *arg)
 {
@@ -286,7 +282,7 @@ int atlock_days(struct atlock *al, struct atlock_place *place, atlock_day_fn *fn
 		memcpy(last, day.name, sizeof(last));
 		place_set(place, PART, slice_of(last));
 		rc = atlock_day_get(al, day.name, &day);
-		/* One that went meanwhile is not shown. */
+		/* Skips a day that was removed meanwhile. */
 		rc = rc == 0 ? fn(arg, &day) : rc < 0 ? rc : 0;
 	}
 	free(list.days);

@@ -11,7 +11,7 @@
 #include "utf8.h"
 #include "why.h"
 
-/* What happened, and whether it happened to a lock. */
+/* Names of the event types, and whether they are about a lock. */
 static const struct {
 	const char *name;
 	bool lock;
@@ -67,17 +67,17 @@ const char *atlock_event_name(enum atlock_event_type type)
 
 static const char hex[] = "0123456789abcdef";
 
-/* Each returns where what it wrote ends. */
+/* The put functions return the end of their output. */
 static char *put(char *out, const char *text, size_t len)
 {
 	memcpy(out, text, len);
 	return out + len;
 }
 
-/* A member's name with what comes before and after it. */
+/* A member's name with its punctuation. */
 #define KEY(out, name) put(out, ",\"" name "\":", sizeof(",\"" name "\":") - 1)
 
-/* Eight digits at once: each half of a byte gets a byte of its own, and those above nine go on with letters. */
+/* Eight digits at once: each half of a byte becomes a byte, and those above nine are moved to the letters. */
 static inline char *put_hex32(char *out, uint32_t value)
 {
 	uint64_t v = value;
@@ -103,14 +103,14 @@ static char *put_hash(char *out, const unsigned char bytes[EVENT_HASH])
 	return out;
 }
 
-/* Whatever is neither a plain character nor the beginning of one in UTF-8: returns how much of the text it took. */
+/* Writes a character that needs an escape or is not ASCII; returns the bytes of the text it used. */
 static size_t put_odd(char **out, const unsigned char *text, size_t len)
 {
 	size_t n = utf8_len(text, len);
 	unsigned char c = n == 2 ? text[1] : text[0];
 
 	if (n == 0) {
-		/* Names are bytes and JSON is not: as locks.jsonl has it. */
+		/* Names are bytes, JSON is Unicode: escapes other bytes as locks.jsonl does. */
 		static const char upper[] = "0123456789ABCDEF";
 
 		*out = put(*out, (char[]){ '%', upper[c >> 4], upper[c & 15] }, 3);
@@ -122,27 +122,27 @@ static size_t put_odd(char **out, const unsigned char *text, size_t len)
 	}
 	if (c == '"' || c == '\\')
 		*out = put(*out, (char[]){ '\\', (char)c }, 2);
-	else /* a control character: no terminal gets to see one */
+	else /* a control character, which must not reach a terminal */
 		*out = put(*out, (char[]){ '\\', 'u', '0', '0', hex[c >> 4], hex[c & 15] }, 6);
 	return n;
 }
 
-#define EACH(byte) (UINT64_MAX / 255 * (byte)) /* eight of it */
+#define EACH(byte) (UINT64_MAX / 255 * (byte)) /* eight copies of a byte */
 
-/* Whether all eight bytes are characters that stand for themselves. */
+/* Whether all eight bytes are characters that need no escape. */
 static inline bool is_plain(uint64_t word)
 {
 	uint64_t quote = word ^ EACH('"');
 	uint64_t backslash = word ^ EACH('\\');
 	uint64_t rubout = word ^ EACH(0x7f);
-	/* Top bits stay 0 if no byte is below what is taken from it: only such a one borrows from the next. */
+	/* A top bit is set only if a byte is below its subtrahend: no other byte borrows from the next. */
 	uint64_t odd = ((word - EACH(' ')) & ~word) | ((quote - EACH(1)) & ~quote) |
 		       ((backslash - EACH(1)) & ~backslash) | ((rubout - EACH(1)) & ~rubout) | word;
 
 	return (odd & EACH(0x80)) == 0;
 }
 
-/* Copies as many characters that stand for themselves as it can in words: returns how many. */
+/* Copies leading characters that need no escape, eight at a time; returns how many. */
 static size_t put_plain(char *out, const unsigned char *text, size_t len)
 {
 	uint64_t word;
@@ -208,7 +208,7 @@ static char *put_id(char *out, const struct record_released *lock, struct slice 
 	char *end;
 
 	out = decimal_print(put(out, "\"lock_", 6), lock->id_time);
-	/* The owner, escaped as in any string, with an underscore in the place of each quote around it. */
+	/* The owner, escaped as in any string, with an underscore in place of each of the quotes around it. */
 	end = put_string(out, owner);
 	*out = end[-1] = '_';
 	out = put_hex32(end, lock->id_random);
@@ -248,7 +248,7 @@ static char *put_released(char *out, const struct record_released *lock, struct 
 	return out;
 }
 
-/* Whose call it was; nothing if the daemon did it by itself. */
+/* The user whose call it was; nothing if the daemon acted by itself. */
 static char *put_actor(char *out, const struct record_event *event)
 {
 	if (event->actor.len == 0)

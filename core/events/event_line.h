@@ -1,6 +1,7 @@
 /*
- * How an event reads: one JSON object on a line, made from the record alone, so that it is the same whenever it is read. The
- * order of the members, and which are left out when empty, is part of the format: offsets into files and hashes hang on it.
+ * The text of an event: one JSON object on a line, made from the record alone, so that it is the same at every read.
+ * The order of the members, and which are omitted when empty, is part of the format: offsets into files and hashes
+ * depend on it.
  *
  *	{"seq":2, ..., "prev":"<64 hex>","hash":"<64 hex>"}
  *
@@ -15,31 +16,31 @@
 
 #define EVENT_HASH SHA256_BYTES
 
-/* Everything in a record, each byte as \u00XX, and the names of the members. */
+/* All bytes of a record, each as \u00XX, and the names of the members. */
 #define EVENT_LINE_MAX (6 * RECORD_MAX + 4096)
 #define EVENT_LINE_END 76 /* bytes of ,"hash":"..."} and the newline */
 
 /*
- * The line up to its hash; `released` is what the record has encoded as that, NULL if nothing. Returns its length; it is
- * followed by EVENT_LINE_END bytes more.
+ * Writes the line up to its hash; `released` is the decoded `event->released`, NULL if there is none. Returns the
+ * length; EVENT_LINE_END more bytes will follow.
  */
 size_t event_line(const struct record_event *event, const struct record_released *released, uint64_t seq,
 		  char out[EVENT_LINE_MAX]);
 
-/* Appends the hash and a newline; returns the length of the whole. */
+/* Appends the hash and a newline; returns the length of the line. */
 size_t event_line_end(char out[EVENT_LINE_MAX], size_t len, const unsigned char hash[EVENT_HASH]);
 
 /*
- * Makes a whole line say nothing but its number and its hashes, at the same length. atlock_audit_line() knows it by
- * EVENT_LINE_HIDDEN after the number, and spaces after that.
+ * Reduces a whole line to its number and its hashes, at the same length. atlock_audit_line() recognises it by
+ * EVENT_LINE_HIDDEN after the number, followed by spaces.
  */
 #define EVENT_LINE_HIDDEN ",\"type\":\"hidden\""
 void event_line_hide(char *line, size_t len, uint64_t seq);
 
-/* How a line begins that stands for events which are gone; spaces behind it make it as long as they were. */
+/* Beginning of the line that replaces removed events, padded with spaces to their length. */
 #define EVENT_LINE_GONE "{\"gone\":"
 
-/* A hash as it reads; and a number with the hash of that event, "NUMBER:HASH": -EINVAL. */
+/* Prints a hash; reads "NUMBER:HASH", an event and its hash: -EINVAL. */
 void event_hash_print(const unsigned char hash[EVENT_HASH], char out[2 * EVENT_HASH + 1]);
 int event_anchor_parse(const char *text, uint64_t *seq, unsigned char hash[EVENT_HASH], struct atlock_why *why);
 

@@ -1,4 +1,4 @@
-/* Reading the chain, and finding where it was changed. */
+/* Reads the chain, and finds changes made to it. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -107,9 +107,7 @@ int event_count_bytes(struct op *op, uint64_t *out)
 	return rc < 0 ? rc : 0;
 }
 
-/* --- For others --- */
-
-/* An event with its strings ended by NUL, as the public header has them. */
+/* An event with NUL-terminated strings, as in the public header. */
 struct event_copy {
 	struct event from;
 	struct atlock_event event;
@@ -195,23 +193,23 @@ int atlock_events(struct atlock *al, uint64_t from, atlock_event_fn *fn, void *a
 	return rc;
 }
 
-/* --- Verifying --- */
-
 struct event_chain {
-	uint64_t next; /* the event that is looked at, or expected; 0: whichever comes first */
+	uint64_t next; /* the current or expected event; 0: any first one */
 	unsigned char hash[EVENT_HASH];
-	uint64_t offset;          /* where its line should be, if it is in the same segment */
+	uint64_t offset;          /* expected offset of its line within the same segment */
 	struct segment *segments; /* in the order of their events */
 	size_t count;
-	size_t at;     /* the one it should be in */
-	bool anchored; /* something says behind which event the log begins, as the next two */
+	size_t at;     /* index of its expected segment */
+	bool anchored; /* the log has an anchor: the next two */
 	uint64_t anchor;
 	unsigned char anchor_hash[EVENT_HASH];
-	uint64_t cut; /* the first event, if what was before it is not known; else 0 */
+	uint64_t cut; /* the first event, if the one before it is unknown; else 0 */
 	struct event event;
 };
 
-/* Whether an event's line is where the segments say. The one in front of them all may have been pruned already. */
+/*
+ * Whether the line of an event is where the segments say. Records of segments before the first may be pruned already.
+ */
 static bool chain_places(struct event_chain *chain, bool first)
 {
 	const struct event *event = &chain->event;
@@ -235,8 +233,8 @@ static bool chain_places(struct event_chain *chain, bool first)
 }
 
 /*
- * Whether the first event is where the log should begin. One before that was removed only in part, when a crash came in between;
- * one behind it says by itself what was before it, and nothing else does.
+ * Whether the first event is where the log should begin. An earlier one remains when a crash interrupted the removal;
+ * for a later one, only its own `prev` names its predecessor.
  */
 static bool chain_begins(struct event_chain *chain)
 {
@@ -271,7 +269,7 @@ static int chain_step(struct event_chain *chain)
 	return 0;
 }
 
-/* Walks the chain and compares its end with the tail, so that cutting off the newest events shows as well. */
+/* Walks the chain and compares its end with the tail, so that removal of the newest events is detected, too. */
 static int chain_walk(struct op *op, struct event_chain *chain)
 {
 	uint64_t seq = 0;

@@ -6,7 +6,7 @@
 
 static const char custom[] = "custom/";
 
-/* What is refused is named by a path of the mount, of which only the end is kept if it is longer than this. */
+/* A refusal names a path of the mount; of a longer path than this only the end is stored. */
 #define SUBJECT_WHOLE 254
 
 static bool begins(struct slice text, const char *with)
@@ -19,7 +19,7 @@ static struct slice without(struct slice text, size_t n)
 	return (struct slice){ (const char *)text.data + n, text.len - n };
 }
 
-/* The path that the event is about; empty if it is not about one. */
+/* The path that the event is about; empty if there is none. */
 static struct slice event_path(const struct record_event *event, bool *whole)
 {
 	static const char *const mirrors[] = { "queue/", "wait/" };
@@ -36,7 +36,7 @@ static struct slice event_path(const struct record_event *event, bool *whole)
 	return path;
 }
 
-/* The directory of this path below custom/: 0 or 1 (there is none). */
+/* The directory with this path below custom/: 0 or 1 (there is none). */
 static int dir_of_path(struct op *op, struct slice path, uint64_t *dir)
 {
 	const char *slash;

@@ -1,23 +1,23 @@
 /*
- * Which events a reader may see. An event names a lock, and with it the directories it is in: one below a directory of custom/ that
- * the reader may not search is for those who did it or held the lock, and for administrators. Directories are looked for by
- * their names, as they are now; those of a directory that is gone, of which nothing says who was let in, are hidden
- * likewise. Private to core/.
+ * Which events a reader may see. An event names a lock and its directories. If the reader may not search one of these
+ * directories of custom/, only the actor, the holder and administrators see the event. Directories are looked up by
+ * their present names; events in a removed directory, whose permissions are unknown, are hidden likewise. Private to
+ * core/.
  */
 #ifndef CORE_EVENT_SHOWN_H
 #define CORE_EVENT_SHOWN_H
 
 #include "event.h"
 
-/* What was found of the last directory: events come in runs. Zeroed at first. */
+/* Caches the result for the last directory, because events come in runs. Initialise with zeros. */
 struct event_shown {
-	const struct atlock_reader *reader; /* NULL: sees all */
+	const struct atlock_reader *reader; /* NULL: sees everything */
 	bool may;
 	size_t len; /* 0: none yet */
 	char dir[ATLOCK_PATH_MAX];
 };
 
-/* 1, 0 (not to be seen) or a negative errno. */
+/* 1, 0 (hidden) or a negative errno. */
 int event_is_shown(struct op *op, struct event_shown *shown, const struct record_event *event);
 
 #endif

@@ -13,36 +13,36 @@
 #include "event_usage.h"
 #include "space.h"
 
-#define REFUSED_AFTER (ATLOCK_SECOND / 10) /* others may come meanwhile, and share a commit */
-#define NOTED_MAX 256                      /* that wait to be written: more than one user may have in a second */
-#define USERS 1024                         /* whose refusals are counted apart */
-#define USER_PROBES 16                     /* places where one of them may be */
+#define REFUSED_AFTER (ATLOCK_SECOND / 10) /* more refusals may come meanwhile and share the commit */
+#define NOTED_MAX 256                      /* noted and not yet written: more than one user may cause in a second */
+#define USERS 1024                         /* with separate counts */
+#define USER_PROBES 16                     /* slots to try for a user */
 
 struct noted {
 	enum metrics_call call;
 	enum atlock_code code;
-	uint64_t skipped; /* before it */
+	uint64_t skipped; /* refusals before it that were not written */
 	struct atlock_caller caller;
 	struct atlock_name name; /* len 0: no lock */
-	char subject[256];       /* then it is about this; as long as a field of an event may be */
-	bool left_out;           /* no room for this user's; as the next, set when it is written */
-	uint64_t bytes;          /* its event takes in the store */
+	char subject[256];       /* used if there is no lock; maximal length of an event field */
+	bool left_out;           /* not written: this user is over the limit of space; as the next, set when written */
+	uint64_t bytes;          /* bytes of its event in the store */
 };
 
-/* One user's refusals: a flood of them must not keep another's out of the log. */
+/* Counts of one user: a flood of refusals must not keep those of others out of the log. */
 struct user {
 	uid_t uid;
-	int64_t second;  /* when the second began that is counted; 0: the place is free */
-	int64_t written; /* in it */
+	int64_t second;  /* start of the counted second; 0: free slot */
+	int64_t written; /* in that second */
 	uint64_t skipped;
 };
 
 struct refusals {
 	pthread_mutex_t mutex;
-	struct noted *noted; /* mutex, as all below; room for NOTED_MAX, or NULL */
+	struct noted *noted; /* mutex, as all below; NOTED_MAX entries, or NULL */
 	size_t count;
 	struct user users[USERS];
-	struct user others; /* all those for whom there is no place */
+	struct user others; /* all users without a slot */
 };
 
 int refusals_new(struct refusals **out)
@@ -65,7 +65,7 @@ void refusals_free(struct refusals *refusals)
 	free(refusals);
 }
 
-/* A free place before one whose user has no refusals to be told of, and those before others; the oldest first. */
+/* Prefers a free slot, then one without skipped refusals, then others; the oldest first. */
 static bool user_goes_before(const struct user *user, const struct user *other)
 {
 	if (other == NULL || (user->skipped == 0) != (other->skipped == 0))
@@ -74,8 +74,8 @@ static bool user_goes_before(const struct user *user, const struct user *other)
 }
 
 /*
- * A user who was not refused for a second gives way to another, lest places that were filled once, by one person with many user
- * numbers, are never free again. What was to be told of that user is told with the others then.
+ * Evicts a user who was not refused for a second: otherwise one person with many uids could fill all slots for good.
+ * Skipped refusals of that user then count for `others`.
  */
 static struct user *user_find(struct refusals *refusals, uid_t uid, int64_t now)
 {
@@ -96,7 +96,7 @@ static struct user *user_find(struct refusals *refusals, uid_t uid, int64_t now)
 	return place;
 }
 
-/* Room for one more of this user's, if there may be one in this second; else it is counted. */
+/* Adds an entry if the user may have one more in this second; else counts the refusal as skipped and returns NULL. */
 static struct noted *noted_add(struct atlock *al, struct refusals *refusals, uid_t uid)
 {
 	int64_t now = clock_now(&al->clock);
@@ -130,7 +130,7 @@ static void subject_keep(struct noted *noted, const char *subject)
 	(void)strlcpy(noted->subject, len > room ? subject + len - room : subject, sizeof(noted->subject));
 }
 
-/* Not what failed for want of a working store, nor who gave up by himself. */
+/* Failures of the store and cancelled calls are no refusals. */
 static bool is_refusal(enum atlock_code code)
 {
 	return code != ATLOCK_OK && code != ATLOCK_BACKEND_ERROR && code != ATLOCK_CANCELLED;
@@ -180,22 +180,20 @@ void atlock_refused(struct atlock *al, const struct atlock_caller *caller, const
 		return;
 	why->noted = true;
 	asker = *caller;
-	asker.who[0] = '\0'; /* as who he would have held what he did not get, nobody asked */
+	asker.who[0] = '\0'; /* the caller asked for no lock under this who */
 	note(al, METRICS_NONE, &asker, name, subject, why->code);
 }
-
-/* --- Writing --- */
 
 struct batch {
 	struct noted *noted;
 	size_t count;
-	uint32_t day; /* on which they are written */
+	uint32_t day; /* day on which they are written */
 };
 
 static int write_in_txn(struct op *op)
 {
 	struct batch *batch = op->arg;
-	/* What adds must wait for room, and this can do without. */
+	/* Refusals are optional: they are not written while space is scarce. */
 	int rc = space_check(op);
 
 	batch->day = day_of(op->wall);
@@ -215,7 +213,7 @@ static int write_in_txn(struct op *op)
 	return rc;
 }
 
-/* It was not written: the user's next one that is tells of it. */
+/* Counts an unwritten refusal as skipped: the user's next written one reports it. */
 static void noted_skip(struct atlock *al, const struct noted *noted)
 {
 	struct refusals *refusals = al->refusals;
