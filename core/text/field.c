@@ -1,4 +1,4 @@
-/* The fields of locks and tickets: where each value is, and how each kind of value reads. */
+/* The fields of locks and tickets: where each value is stored, and how each kind of value is printed. */
 #include "field.h"
 
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "holder.h"
 #include "text.h"
 
-/* What is at a field's offset in the view or the ticket, unless said otherwise. */
+/* The type at a field's offset in the view or the ticket, unless said otherwise. */
 enum field_kind {
 	KIND_TEXT,      /* char * */
 	KIND_PART,      /* offset in struct atlock_parts; empty outside repos/ */
@@ -22,7 +22,7 @@ enum field_kind {
 	KIND_PULL,      /* char *: a who; the number in "pr:N" */
 	KIND_CLAIM,     /* the same, of a lock that is ATLOCK_PENDING */
 	KIND_DURATION,  /* int64_t */
-	KIND_EXPECTED,  /* int64_t: a duration, or below 0 if nobody knows */
+	KIND_EXPECTED,  /* int64_t: a duration, or below 0 if unknown */
 	KIND_ID,        /* no offset: the lock's id */
 	KIND_PATH,      /* no offset: the lock's path */
 	KIND_IS_TICKET, /* no offset: a ticket's state */
@@ -133,7 +133,7 @@ int64_t field_wall(int64_t instant, int64_t offset)
 	return wall;
 }
 
-/* Control bytes, and `also`, become %XX: every line stays one line. */
+/* Writes control bytes and `also` as %XX, so that every line stays one line. */
 static void value_spell(struct field_value *value, const char *text, unsigned char also)
 {
 	static const char hex[] = "0123456789ABCDEF";
@@ -196,7 +196,7 @@ static int value_pull(struct field_value *value, const char *who)
 	return 0;
 }
 
-/* An estimate: whole seconds, or below one whole milliseconds. */
+/* Prints an estimate in whole seconds, or below one second in whole milliseconds. */
 static void value_expected(struct field_value *value, int64_t expected)
 {
 	int64_t unit = expected < ATLOCK_SECOND ? ATLOCK_SECOND / 1000 : ATLOCK_SECOND;
@@ -216,7 +216,7 @@ int field_read(const struct field *field, const struct field_source *source, str
 	out->text = out->buf;
 	switch ((enum field_kind)field->kind) {
 	case KIND_TEXT: value_spell(out, *(char *const *)at, 0); break;
-	/* It was decoded to get here, so a '%' of its own is spelled again. */
+	/* The part is decoded, so its own '%' must be escaped again. */
 	case KIND_PART: value_spell(out, (const char *)&source->parts + field->offset, '%'); break;
 	case KIND_NUMBER: value_number(out, *(const uint64_t *)at); break;
 	case KIND_AHEAD: value_ahead(out, *(const uint64_t *)at); break;

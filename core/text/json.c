@@ -9,7 +9,7 @@
 #include "text.h"
 #include "utf8.h"
 
-/* Names are bytes and JSON is not: a byte that is no UTF-8 becomes %XX, which no name spells its bytes as. */
+/* Names are bytes, JSON is Unicode: a byte that is not UTF-8 becomes %XX, which no name spells its bytes as. */
 static json_t *string_spell(const char *text, size_t len)
 {
 	char *spelled = malloc(3 * len + 1);
@@ -48,7 +48,7 @@ static json_t *value_make(const struct field_value *value)
 	return string_make(value->text, strlen(value->text));
 }
 
-/* What every object begins with. */
+/* The first members of every object. */
 static json_t *object_begin(const char *kind, const char *path)
 {
 	json_t *object = json_object();
@@ -72,7 +72,7 @@ static int object_add_fields(json_t *object, const struct field *fields, const s
 	return err;
 }
 
-/* null if they cannot be read: that is not the same as none. */
+/* null if the keys cannot be read, which differs from having none. */
 static int object_add_meta(json_t *object, const struct atlock_view *view)
 {
 	json_t *own = view->meta_damaged ? json_null() : json_object();
@@ -96,7 +96,7 @@ static int object_add_meta(json_t *object, const struct atlock_view *view)
 	return json_object_set_new(object, "meta", own);
 }
 
-/* Consumes the object. */
+/* Prints the object and releases it. */
 static char *object_print(json_t *object, int err, size_t *len)
 {
 	char *text = err ? NULL : json_dumps(object, JSON_COMPACT);

@@ -1,6 +1,4 @@
-/*
- * Reads key=value lines. Nothing is copied until all of them are known to be good, so that a bad line changes nothing.
- */
+/* Parses key=value lines. Copies nothing until all lines are valid, so that a bad line changes nothing. */
 #include "text.h"
 
 #include <bsd/string.h>
@@ -18,19 +16,19 @@
 
 static const char note_key[] = "note";
 static const char note_separator[] = "; ";
-static char nothing[] = ""; /* the user's own keys where there are none; it is never written to */
+static char nothing[] = ""; /* the user's own keys if there are none; never written to */
 
 struct parse {
 	struct text_change *out;
 	struct atlock_why *why;
 	size_t number; /* of the line being read, from 1 */
 	bool plain;    /* no key has a meaning */
-	char *notes;   /* lines without '=', joined; ATLOCK_META_BYTES large once there is one */
+	char *notes;   /* lines without '=', joined; ATLOCK_META_BYTES allocated with the first */
 	size_t notes_len;
 	struct meta own;
 };
 
-/* Copies a value to where it can end in a NUL. No value that is understood is longer than a who. */
+/* Copies a value and adds a NUL. No known key has a longer value than a who. */
 static int value_copy(struct parse *p, const struct meta_line *line, char out[ATLOCK_WHO_MAX + 1])
 {
 	if (line->value_len > ATLOCK_WHO_MAX)
@@ -42,7 +40,7 @@ static int value_copy(struct parse *p, const struct meta_line *line, char out[AT
 	return 0;
 }
 
-/* What is not named is 0, so 0 cannot be asked for; nor would it do anybody good. */
+/* 0 means "not given", so a duration of 0 is refused; it would be useless, too. */
 static int duration_take(struct parse *p, const struct meta_line *line, bool never, int64_t *out)
 {
 	char text[ATLOCK_WHO_MAX + 1];
@@ -111,7 +109,7 @@ static int owner_take(struct parse *p, const struct meta_line *line)
 	return 0;
 }
 
-/* A who must be one that can also follow '@', or its locks could never be named by it. */
+/* A who must be valid after '@' as well, or its locks could not be named by it. */
 static int who_take(struct parse *p, const struct meta_line *line)
 {
 	char text[ATLOCK_WHO_MAX + 1];
@@ -129,7 +127,7 @@ static int who_take(struct parse *p, const struct meta_line *line)
 	return 0;
 }
 
-/* The number is spelled as in "@pr:123", so that the two can be compared as text. */
+/* The number must be spelled as in "@pr:123", so that the two can be compared as text. */
 static int pull_take(struct parse *p, const struct meta_line *line)
 {
 	char text[ATLOCK_WHO_MAX + 1];
@@ -170,7 +168,7 @@ static bool key_is_good(const char *key, size_t len)
 	return true;
 }
 
-/* pull= is checked, and kept like all others. */
+/* pull= is validated, and stored like the other own keys. */
 bool text_key_is_own(const char *key, size_t len)
 {
 	const struct meta_line line = { .key = key, .key_len = len };
@@ -210,7 +208,7 @@ static int own_take(struct parse *p, const struct meta_line *line)
 	return meta_put(&p->own, line, p->why);
 }
 
-/* A line without '=' goes on with the note of those before it, or begins one. */
+/* A line without '=' continues or starts the note. */
 static int note_take(struct parse *p, const struct meta_line *line)
 {
 	const struct meta_line *note = meta_find(&p->own, note_key, strlen(note_key));
@@ -277,7 +275,7 @@ static int lines_take(struct parse *p, const char *text, size_t len)
 	return err;
 }
 
-/* What is pasted as an address, or into what is said about a lock, often has a token in it. */
+/* Keys whose values are addresses or remarks, into which people paste URLs with tokens. */
 static const struct {
 	const char *key;
 	size_t (*strip)(char *text, size_t len);
@@ -297,7 +295,7 @@ static strip_fn *strip_of(const struct meta_line *line)
 	return NULL;
 }
 
-/* Of a text as meta_print() makes it, which gets shorter in place. */
+/* Shortens a text of meta_print() in place. */
 static void urls_strip(char *meta, size_t *len)
 {
 	const char *at = meta;
@@ -330,7 +328,7 @@ int text_parse(const char *text, size_t len, struct text_change *out, struct atl
 	out->owner[0] = out->who[0] = '\0';
 	out->meta = len == 0 ? nothing : NULL;
 	out->meta_len = 0;
-	/* Most have no text, and what reads lines is large. */
+	/* Fast path: most calls have no text, and struct parse is large. */
 	if (len == 0)
 		return 0;
 	struct parse p = { .out = out, .why = why };

@@ -1,17 +1,17 @@
 /*
- * What people write into locks and read from them, as key=value lines. Private to core/.
+ * The key=value lines that people write into locks and read from them. Private to core/.
  *
  *	ttl=90m		lease from now, or "never"
  *	renew=60s	adds to the expiry; not together with ttl=
  *	timeout=10m	how long to wait at most, or "never"
  *	priority=high	low, normal, high or critical
- *	owner= who=	whom the lock is handed to
- *	pull=123	kept with the user's own keys, as reason= and url= are
- *	url=		without user and password
+ *	owner= who=	the new holder of a lock that is handed over
+ *	pull=123	stored with the user's own keys, as reason= and url= are
+ *	url=		stored without user and password
  *	KEY=VALUE	the user's own: [A-Za-z_][A-Za-z0-9_.-]*, and none of those that a lock is printed with
- *	anything else	kept under the key "note"; several such lines make one note
+ *	anything else	stored under the key "note"; several such lines make one note
  *
- * Empty lines say nothing. The last of two lines with one key counts, in the place of the first.
+ * Empty lines are ignored. Of two lines with one key the last counts, in the place of the first.
  */
 #ifndef CORE_TEXT_H
 #define CORE_TEXT_H
@@ -23,7 +23,7 @@
 /* Wall time as RFC 3339 UTC, to the millisecond; ATLOCK_NEVER is "never". */
 void text_time(int64_t wall, char *out, size_t len);
 
-/* What a write asks for. Fields that were not named are 0, "" or (priority) -1. */
+/* What a write asks for. Fields that were not given are 0, "" or (priority) -1. */
 struct text_change {
 	int64_t ttl;
 	int64_t renew;
@@ -36,23 +36,20 @@ struct text_change {
 	size_t meta_len;
 };
 
-/* Reads `len` bytes. -EINVAL with the line's number in `why`, -EDQUOT, -ENOMEM; then nothing needs freeing. */
+/* Parses `len` bytes. -EINVAL with the line number in `why`, -EDQUOT, -ENOMEM; then nothing needs freeing. */
 int text_parse(const char *text, size_t len, struct text_change *out, struct atlock_why *why);
 void text_change_free(struct text_change *change);
 
-/* The same where no key has a meaning, as about a pull request: only the user's own lines, malloc'ed. */
+/* The same where no key has a meaning, as for a pull request: only the user's own lines, malloc'ed. */
 int text_parse_plain(const char *text, size_t len, char **out, size_t *out_len, struct atlock_why *why);
 
-/* Whether a line with this key is the user's own: it can be one, and says nothing to the file system. */
+/* Whether a line with this key is the user's own: a valid key without a meaning for the file system. */
 bool text_key_is_own(const char *key, size_t len);
 
-/* A byte that no line may have, or 0. */
+/* The first byte that no line may contain, or 0. */
 unsigned char text_bad_byte(const char *text, size_t len);
 
-/*
- * What the functions of the same purpose in atlock.h give, for a lock's path and an `offset` (wall time minus lease time)
- * that are known already.
- */
+/* As the public functions for the same purpose, for a known path and `offset` (wall time minus lease time). */
 char *text_of_view(const struct atlock_view *view, int64_t offset, size_t *len);
 char *text_of_ticket(const struct atlock_ticket *ticket, const char *path, int64_t offset, size_t *len);
 char *json_of_view(const struct atlock_view *view, const char *path, int64_t offset, size_t *len);

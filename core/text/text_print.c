@@ -1,4 +1,4 @@
-/* What `cat` prints, and single fields of it. */
+/* The text that `cat` prints, and its single fields. */
 #include <bsd/string.h>
 #include <errno.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 #include "meta.h"
 #include "text.h"
 
-/* A text that grows. After a failure `data` is NULL and nothing is added any more. */
+/* A growing text. After a failure `data` is NULL and nothing more is added. */
 struct page {
 	char *data;
 	size_t len;
@@ -28,7 +28,7 @@ static void page_open(struct page *page)
 	page->cap = PAGE_FIRST;
 }
 
-/* Makes room for so many bytes and a NUL after them; returns where they go, or NULL. */
+/* Reserves `len` bytes and a NUL after them; returns their address, or NULL. */
 static char *page_grow(struct page *page, size_t len)
 {
 	if (page->data && len >= page->cap - page->len) {
@@ -86,7 +86,10 @@ static void page_add_fields(struct page *page, const struct field *fields, const
 	}
 }
 
-/* The user's own keys, without one that the lock itself has now: a pull request it is held for is no other's. */
+/*
+ * Adds the user's own keys, except those that the lock itself has now: the pull request that holds it is its only
+ * pull=.
+ */
 static void page_add_own(struct page *page, const struct field_source *source)
 {
 	const char *meta = source->view->meta;
