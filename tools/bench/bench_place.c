@@ -150,6 +150,7 @@ struct bench_place *bench_place_open(const struct tool *tool, const struct mount
 	struct bench_place *place = mmap(NULL, sizeof(*place), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
 					 0);
 	int ends[2] = { -1, -1 };
+	int err;
 
 	if (place == MAP_FAILED)
 		return NULL;
@@ -163,6 +164,7 @@ struct bench_place *bench_place_open(const struct tool *tool, const struct mount
 		close(ends[1]);
 		janitor_run(place, ends[0]);
 	}
+	err = errno;
 	if (ends[0] >= 0)
 		close(ends[0]);
 	if (place->janitor > 0)
@@ -170,6 +172,7 @@ struct bench_place *bench_place_open(const struct tool *tool, const struct mount
 	if (ends[1] >= 0)
 		close(ends[1]);
 	munmap(place, sizeof(*place));
+	errno = err;
 	return NULL;
 }
 

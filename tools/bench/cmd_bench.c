@@ -206,7 +206,8 @@ static int bench_run(struct bench *bench)
 	bench_signals_keep();
 	bench->place = bench_place_open(bench->tool, &bench->mount, bench->jobs);
 	if (bench->place == NULL)
-		return tool_fail(bench->tool, EXIT_SYSTEM, "%s", strerror(errno));
+		return tool_fail(bench->tool, EXIT_SYSTEM,
+				 "the process that cleans up afterwards cannot be started: %s", strerror(errno));
 	code = bench_place_make(bench->place);
 	if (code == EXIT_DONE)
 		code = bench_all(bench);
