@@ -1,6 +1,6 @@
 #include "attr.h"
 
-/* Nanoseconds count forwards also before 1970. */
+/* tv_nsec is never negative, also for times before 1970. */
 struct timespec attr_time(int64_t wall)
 {
 	int64_t ns = wall % ATLOCK_SECOND;
@@ -22,7 +22,7 @@ void attr_size(struct stat *st, size_t size)
 	st->st_blksize = 4096;
 }
 
-/* One link says "do not count subdirectories by it" to find(1). */
+/* st_nlink 1 tells find(1) not to count subdirectories by it. */
 void attr_virtual(struct fs *fs, mode_t mode, struct stat *st)
 {
 	*st = (struct stat){ .st_mode = S_IFDIR | mode, .st_nlink = 1, .st_uid = fs->uid, .st_gid = fs->gid };

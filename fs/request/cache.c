@@ -11,10 +11,10 @@
 #include "path.h"
 
 #define CACHE_SLOTS 1024
-#define CACHE_QUEUE 65536 /* changes waiting for the thread; beyond that, lifetimes must do */
+#define CACHE_QUEUE 65536 /* pending changes; beyond that, only the lifetimes bound what is stale */
 #define QUIET 250         /* milliseconds */
 #define LIFE_LOCK ATLOCK_SECOND
-#define LIFE_MARGIN (ATLOCK_SECOND / 10) /* from reading the lease until the kernel starts to count */
+#define LIFE_MARGIN (ATLOCK_SECOND / 10) /* between our read of the lease and the start of the kernel's count */
 
 struct stale {
 	STAILQ_ENTRY(stale) link;
@@ -31,12 +31,12 @@ struct cache {
 	atomic_bool running;
 	pthread_mutex_t mutex;
 	pthread_cond_t work;
-	STAILQ_HEAD(, stale) queue; /* mutex, as all below */
+	STAILQ_HEAD(, stale) queue; /* protected by mutex, as all below */
 	size_t queued;
 	bool stop;
-	_Atomic int64_t closed_until;         /* monotonic seconds; 0: not lately */
-	atomic_uint changes[CACHE_SLOTS];     /* counts changes of the locks that share a slot */
-	_Atomic int64_t changed[CACHE_SLOTS]; /* when the last one was, in milliseconds */
+	_Atomic int64_t closed_until;         /* monotonic seconds; 0: none closed lately */
+	atomic_uint changes[CACHE_SLOTS];     /* number of changes of the locks that share a slot */
+	_Atomic int64_t changed[CACHE_SLOTS]; /* time of the last change, in milliseconds */
 };
 
 struct cache *cache_new(struct fs *fs, const struct kind *locks)
@@ -84,7 +84,7 @@ static struct stale *cache_next(struct cache *cache)
 	return stale;
 }
 
-/* A name that is only out of time keeps its place, and a later notify_delete finds it; kernels before 6.2 cannot do that. */
+/* An expired name stays in the dcache, where a later notify_delete finds it; kernels before 6.2 cannot expire one. */
 static void entry_ask_again(struct fuse_session *session, const struct stale *stale)
 {
 	size_t len = strlen(stale->component);
@@ -94,7 +94,7 @@ static void entry_ask_again(struct fuse_session *session, const struct stale *st
 		fuse_lowlevel_notify_inval_entry(session, stale->parent, stale->component, len);
 }
 
-/* The kernel says ENOENT where it had forgotten already. */
+/* The kernel answers ENOENT if it has forgotten the name already. */
 static void *cache_run(void *arg)
 {
 	struct cache *cache = arg;
@@ -106,7 +106,7 @@ static void *cache_run(void *arg)
 						    strlen(stale->component));
 		else if (stale->what == NODE_KEPT)
 			entry_ask_again(cache->fs->session, stale);
-		/* Last, so that a count of links that was set to 0 is asked for again. */
+		/* Last, so that the kernel asks again for a link count that it has set to 0. */
 		fuse_lowlevel_notify_inval_inode(cache->fs->session, stale->node, -1, 0);
 		node_forget(cache->fs->inodes, node_of(cache->fs, stale->node), 1);
 		free(stale);
@@ -173,7 +173,10 @@ void cache_own(struct cache *cache, const struct atlock_name *name, unsigned int
 		slot_count(cache, cache_slot(name), changes);
 }
 
-/* Marks first, then compares; a change counts first, then looks for the mark: one of the two sees the other. */
+/*
+ * cache_keep() sets the mark, then compares the count; a change counts, then looks for the mark. So one of them sees
+ * the other.
+ */
 bool cache_keep(struct cache *cache, struct node *node, struct cache_stamp stamp)
 {
 	atomic_store(&node->kept, NODE_HAS_NAME | NODE_HAS_ATTR);
@@ -193,7 +196,7 @@ struct life cache_life(struct call *call, const struct atlock_name *name, const 
 	seconds = left <= 0 ? 0 : (double)left / (double)ATLOCK_SECOND;
 	return (struct life){
 		.entry = seconds,
-		/* Where two users read two things, the size is another for each. */
+		/* Where texts differ by reader, so do sizes. */
 		.attr = atlock_hides(call->al) ? 0 : seconds,
 		.stamped = seconds > 0,
 		.stamp = stamp,
@@ -205,7 +208,7 @@ static int64_t seconds_now(void)
 	return milliseconds_now() / 1000;
 }
 
-/* A second more than the lifetime is for an answer that was under way, and one for what is cut off a time in seconds. */
+/* One second beyond the lifetime covers a reply under way, and another the rounding to seconds. */
 void cache_closed(struct cache *cache)
 {
 	atomic_store(&cache->closed_until, seconds_now() + (int64_t)CACHE_DIR_LIFE + 2);
@@ -238,7 +241,10 @@ static bool stale_queue(struct cache *cache, struct stale *stale)
 	return queued;
 }
 
-/* Has the thread tell the kernel, and then let go of the node; without memory, lifetimes must do. */
+/*
+ * Queues the change for the thread, which tells the kernel and drops the node. Without memory, lifetimes bound what is
+ * stale.
+ */
 static void stale_send(struct cache *cache, const struct stale *found, const char *component)
 {
 	size_t len = strlen(component) + 1;
@@ -254,7 +260,10 @@ static void stale_send(struct cache *cache, const struct stale *found, const cha
 	node_forget(cache->fs->inodes, node_of(cache->fs, found->node), 1);
 }
 
-/* The kernel looks it up by itself; but should its caller be killed before, nothing else would take the name out of its cache. */
+/*
+ * ESTALE makes the kernel look the name up itself; but if the caller is killed first, only this removes the name from
+ * its cache.
+ */
 void cache_renew(struct call *call, struct node *node)
 {
 	struct cache *cache = call->fs->cache;
@@ -271,9 +280,9 @@ void cache_renew(struct call *call, struct node *node)
 
 static const enum node_kept kept_of[] = {
 	[ATLOCK_CHANGE_LOCK] = NODE_KEPT,
-	/* Who watches it (inotify) is to see it go, whatever the kernel keeps. */
+	/* inotify watchers must see the lock go, whatever the kernel keeps. */
 	[ATLOCK_CHANGE_END] = NODE_KNOWN,
-	/* A waiter that comes or goes changes the length of the text; the lock is there all the same. */
+	/* A waiter that comes or goes changes the length of the text, but the lock stays. */
 	[ATLOCK_CHANGE_QUEUE] = NODE_KEPT_ATTR,
 };
 
@@ -285,7 +294,7 @@ void cache_change(void *arg, enum atlock_change what, const struct atlock_name *
 	struct stale found = { 0 };
 
 	attr_touch(fs);
-	/* While the manager is opened or closed, nobody asks us anything. */
+	/* While the manager is opened or closed, the kernel sends no requests. */
 	if (what == ATLOCK_CHANGE_DIR || !atomic_load(&cache->running))
 		return;
 	slot_count(cache, cache_slot(name), 1);

@@ -1,4 +1,4 @@
-/* One request while it is worked on: what it is about, and why it is refused if it is. */
+/* One request while it is processed: what it is about and, if it is refused, why. */
 #include <atlock/program.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -37,7 +37,7 @@ int call_refuse(struct call *call, int err, enum atlock_code code, const char *f
 	va_start(args, fmt);
 	vsnprintf(call->why.text, sizeof(call->why.text), fmt, args);
 	va_end(args);
-	/* It may quote a name as it was given. */
+	/* The text may quote a name as the caller gave it. */
 	atlock_tame(call->why.text, strlen(call->why.text));
 	return err;
 }

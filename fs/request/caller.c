@@ -10,13 +10,13 @@ int caller_identify(struct call *call, const char *who, struct atlock_caller *ou
 {
 	int err = atlock_identify(call->al, call->ctx->pid, call->ctx->uid, call->ctx->gid, who, out, &call->why);
 
-	/* While its request waits for us, the process is what it was when it made it. */
+	/* The process cannot change its identity while its request waits for our reply. */
 	if (err == 0)
 		atlock_caller_look(call->al, out);
 	return err;
 }
 
-/* Any who that can be written after '@' will do. */
+/* Any who that can be written after '@' is good enough: only the user matters. */
 int caller_user(struct call *call, struct atlock_caller *out)
 {
 	return caller_identify(call, "x", out);

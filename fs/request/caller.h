@@ -1,4 +1,4 @@
-/* Who is behind a request, and what may they do to a directory. */
+/* Which process and user made a request, and what they may override. */
 #ifndef CALLER_H
 #define CALLER_H
 
@@ -6,46 +6,50 @@
 
 struct handle;
 
-/* The caller as a holder; `who` is what followed '@' in the name used, "" for the session. */
+/* The caller as a holder; `who` is what followed '@' in the name, "" for the session. */
 int caller_identify(struct call *call, const char *who, struct atlock_caller *out);
 
 /*
- * The caller of a change of that lock: the holder that its name says, or, for those who may override others, just the user where
- * no caller can be that holder (a session, a foreign process, an open file): to name it is all they need.
+ * The caller of a change of that lock: the holder that the name says. Where no caller can be that holder (a session, a
+ * foreign process, an open file), those who may override others get just their user: naming the holder is all they
+ * need.
  */
 int caller_naming(struct call *call, const struct atlock_name *name, struct atlock_caller *out);
 
-/* Whether the caller's user may override the holder of this lock by naming it: administrators, and whom a rule allows it. */
+/*
+ * Whether the caller's user may override the holder of this lock by naming it: administrators, and users whom a rule
+ * allows it.
+ */
 bool caller_overrides(struct call *call, const struct atlock_name *name);
 
-/* As above, for a caller of whom only the user matters: never fails for want of a session. */
+/* The same where only the user matters: never fails for want of a session. */
 int caller_user(struct call *call, struct atlock_caller *out);
 
-/* The same for an open file, which keeps the rights of who opened it to write; `handle` may be NULL. */
+/* The same for an open file, which keeps the rights of the user who opened it for writing; `handle` may be NULL. */
 int caller_opener(struct call *call, const struct handle *handle, struct atlock_caller *out);
 
 /*
- * Keeps the caller with a file that is opened to write: a descriptor keeps the rights of who opened it when it is passed on. Does
- * nothing for one that is opened to read. The caller is handle_caller() then.
+ * Stores the caller with a file that is opened for writing: a descriptor that is passed on keeps the rights of its
+ * opener. Does nothing for a file opened for reading only. handle_caller() returns the stored caller.
  */
 int caller_keep(struct call *call, struct handle *handle);
 
 /*
- * Lets a call through an open file act as the user who opened it: a set-user-ID program that reads what it was started with sees what
- * that user may see. `as` must live as long as the call.
+ * Makes a call through an open file act as the user who opened it: a set-user-ID program that reads from an inherited
+ * descriptor sees what that user may see. `as` must live as long as the call.
  */
 void caller_act_as_opener(struct call *call, const struct handle *handle, struct fuse_ctx *as);
 
 /*
- * Whether the caller has the credentials that the file was opened with, for what makes a holder of the caller: a set-user-ID
- * program writes its messages to whatever descriptor it was started with, and must not take a lock by that. -EACCES, and the
- * opener's `why` says so as well.
+ * Whether the caller has the credentials that the file was opened with. Checked where the call would make the caller a
+ * holder: a set-user-ID program writes its messages to whatever descriptor it inherited, and must not take a lock by
+ * that. -EACCES; the reason also goes to the opener's `why`.
  */
 int caller_opened(struct call *call, const struct handle *handle);
 
 /*
- * A view as this caller may read it: `shown` borrows from `view`; `*own`, which may be NULL, is what it has of its own, to be
- * freed after it. 0 or a negative errno.
+ * The view as this caller may read it: `shown` borrows from `view`. `*own`, which may be NULL, is memory that `shown`
+ * uses as well; free it after `shown`. 0 or a negative errno.
  */
 int caller_view(struct call *call, const struct atlock_view *view, struct atlock_view *shown, char **own);
 

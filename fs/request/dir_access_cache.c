@@ -8,7 +8,7 @@
 
 struct slot {
 	pthread_mutex_t mutex;
-	uint64_t dir; /* mutex, as all below */
+	uint64_t dir; /* protected by mutex, as all below */
 	uint64_t changes;
 	struct dir_access access;
 };
@@ -56,7 +56,7 @@ static bool slot_get(struct slot *slot, uint64_t dir, uint64_t changes, struct d
 	return known;
 }
 
-/* Counted before it is read: a change in between makes it one of the past. */
+/* The count is read before the store: a change in between makes this entry outdated. */
 int dir_access_get(struct call *call, uint64_t dir, struct dir_access *out)
 {
 	struct dir_access_cache *cache = call->fs->dir_access;

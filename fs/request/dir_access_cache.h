@@ -1,9 +1,9 @@
 /*
- * Owner, group and mode of the directories of custom/ that were passed last.
+ * Owner, group and mode of the directories of custom/ that were used last.
  *
- * Nearly every call asks for those of one directory, some twice, and a look at the store each time would be most of what a
- * lookup costs. Only we change them, so what was read is good until the next change: whoever has made one says so before it is
- * answered (dir_access_changed), and all that was read before that, or began to be, is read again.
+ * Nearly every call needs those of one directory, some twice, and reading the store each time would be most of the cost
+ * of a lookup. Only the daemon changes them, so an entry is valid until the next change: the thread that made a change
+ * calls dir_access_changed() before it replies, and every entry read, or being read, before that is read again.
  *
  * Any thread may call.
  */
@@ -22,10 +22,10 @@ struct dir_access {
 struct dir_access_cache *dir_access_cache_new(void);
 void dir_access_cache_free(struct dir_access_cache *cache);
 
-/* Those of a directory: 0, or -ENOENT and other errors of the store. */
+/* 0, or a negative errno: -ENOENT or an error of the store. */
 int dir_access_get(struct call *call, uint64_t dir, struct dir_access *out);
 
-/* One was changed or removed. */
+/* Call after a directory was changed or removed. */
 void dir_access_changed(struct dir_access_cache *cache);
 
 #endif

@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* For another's commit: on a disk that takes longer, the answer is what is committed so far. */
+/* Longest wait for the commit of another thread: on a slower disk, the answer is what is committed so far. */
 #define COMMIT_MAX_NS 100000000L
 
-/* From a FLUSH to the RELEASE of the same close(2), generously: only the closing process lies in between. */
+/* Generous limit between a FLUSH and the RELEASE of the same close(2): only the closing process runs in between. */
 #define EXPECT_NS 1000000000L
 
 #define BUCKETS 1024
@@ -20,7 +20,7 @@ struct endings {
 	void (*catch_up)(void);
 	pthread_mutex_t mutex;
 	pthread_cond_t ended;
-	struct bucket buckets[BUCKETS]; /* mutex, as all below; by token */
+	struct bucket buckets[BUCKETS]; /* by token; protected by mutex, as all below */
 	struct changes expected;
 	struct changes begun;
 	uint64_t begins;
@@ -53,7 +53,7 @@ void endings_free(struct endings *endings)
 	free(endings);
 }
 
-/* With the mutex held, as the next. */
+/* Call with the mutex held, as the next. */
 static void ending_set(struct endings *endings, struct ending *ending, enum ending_state state)
 {
 	if (ending->state == ENDING_EXPECTED)
@@ -133,7 +133,7 @@ void endings_end(struct endings *endings, struct ending *ending)
 	pthread_mutex_unlock(&endings->mutex);
 }
 
-/* Whether any is expected to end. One whose time is over had a descriptor closed that was not the last. */
+/* Whether any grant is expected to end. If EXPECT_NS have passed, the descriptor closed was not the last. */
 static bool endings_expected(struct endings *endings)
 {
 	int64_t since = now() - EXPECT_NS;
@@ -173,7 +173,7 @@ bool endings_wait(struct endings *endings, uint64_t token)
 	if (ending != NULL && ending->state == ENDING_EXPECTED)
 		endings_catch_up(endings);
 	ending = ending_find(endings, token);
-	/* One that is not there has ended since it was seen. */
+	/* A grant that is not in the table has ended since it was seen. */
 	ends = ending == NULL || ending->state == ENDING_BEGUN;
 	while (ends && ending_find(endings, token) != NULL &&
 	       pthread_cond_timedwait(&endings->ended, &endings->mutex, &until) != ETIMEDOUT)

@@ -46,9 +46,10 @@ void entry_drop(struct call *call, const struct fuse_entry_param *entry)
 }
 
 /*
- * Whether close(2) waits for an answer. It is a request more for everybody who only takes a lock; whoever opens to write says
- * so (`>`, `>>`), and what `set -C; >` leaves unsaid is said when the file is released. Whoever opens a lock to read may have
- * it by flock(2), and then it must be known that the end of that is near; see ending.h.
+ * Whether close(2) sends a FLUSH and waits for its reply. That is one more request for every caller that only takes a
+ * lock. A file opened for writing (`>`, `>>`) needs it to report errors; with `set -C; >` they are reported at RELEASE.
+ * A lock opened for reading may be held through flock(2), and then the daemon must know that its end is near; see
+ * ending.h.
  */
 static bool file_flushes(const struct kind *kind, const struct handle *handle)
 {
@@ -58,8 +59,8 @@ static bool file_flushes(const struct kind *kind, const struct handle *handle)
 }
 
 /*
- * Every read(2) comes to us: texts change and some reads wait. What does not come is in pages.h. wait/ has no offsets, as a pipe
- * has none; sendfile(2) to a file then fails, and those who use it read.
+ * Every read(2) comes to the daemon, because texts change and some reads wait. pages.h has the exceptions. wait/ has no
+ * offsets, like a pipe; sendfile(2) from it to a file then fails, and programs fall back to read(2).
  */
 void entry_open(struct fuse_file_info *fi, const struct kind *kind, const struct handle *handle)
 {
@@ -78,7 +79,7 @@ void entry_unopen(struct call *call, struct node *node, struct handle *handle, c
 		entry_drop(call, entry);
 }
 
-/* A new file that is open for reading has a node of its own. */
+/* A new file that is open for reading gets a node of its own. */
 void entry_created(struct call *call, struct handle *handle, const struct found *found, int err)
 {
 	struct fuse_entry_param entry = { 0 };

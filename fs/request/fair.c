@@ -6,10 +6,10 @@
 #include <string.h>
 
 #define FAIR_BUCKETS 256
-#define FAIR_IDLE 256 /* users without a request that are kept, so that the next needs no memory */
-#define FAIR_FEW 1    /* requests of one user under way while there are others */
-#define FAIR_ENDS 8   /* ends of locks under way, of all users: a few for each commit */
-#define FAIR_RECENT (20 * (ATLOCK_SECOND / 1000)) /* for so long after a request its user is one of the others */
+#define FAIR_IDLE 256 /* users without requests whose share is kept, so that their next request needs no allocation */
+#define FAIR_FEW 1    /* requests of one user in progress while other users are active */
+#define FAIR_ENDS 8   /* requests in progress that end locks, of all users: a few per commit */
+#define FAIR_RECENT (20 * (ATLOCK_SECOND / 1000)) /* a user is active for so long after a request */
 
 struct kept {
 	STAILQ_ENTRY(kept) link;
@@ -19,23 +19,23 @@ struct kept {
 struct share {
 	uid_t uid;
 	unsigned int under_way;
-	STAILQ_HEAD(, kept) kept[2]; /* those that hold a directory first; see holds_directory() */
+	STAILQ_HEAD(, kept) kept[2]; /* [0]: requests that hold a directory; see holds_directory() */
 	LIST_ENTRY(share) bucket;
-	TAILQ_ENTRY(share) turn; /* while something is kept */
-	TAILQ_ENTRY(share) idle; /* while nothing is, nor under way */
+	TAILQ_ENTRY(share) turn; /* while it has kept requests */
+	TAILQ_ENTRY(share) idle; /* while it has none, neither kept nor in progress */
 };
 
 LIST_HEAD(bucket, share);
 
 struct fair {
 	struct bucket buckets[FAIR_BUCKETS]; /* by uid */
-	TAILQ_HEAD(, share) turns;           /* who has something kept; first is next */
-	TAILQ_HEAD(, share) idle;            /* who was last under way is last */
+	TAILQ_HEAD(, share) turns;           /* shares with kept requests; the first is next */
+	TAILQ_HEAD(, share) idle;            /* least recently active first */
 	unsigned int idle_count;
 	struct share urgent; /* of no user; see is_urgent() */
-	struct share ends;   /* nor this: closing files that hold a lock */
-	struct share spare;  /* for users who come when there is no memory */
-	/* The two who asked last, and when: enough to know of each whether he is alone. */
+	struct share ends;   /* of no user: closing files that hold a lock */
+	struct share spare;  /* for new users when memory is short */
+	/* The two users that were active last, and when: enough to tell for each user whether another one is active. */
 	uid_t newest;
 	int64_t newest_at;
 	int64_t other_at;
@@ -52,7 +52,7 @@ static bool share_keeps(const struct share *share)
 	return !STAILQ_EMPTY(&share->kept[0]) || !STAILQ_EMPTY(&share->kept[1]);
 }
 
-/* Takes the next that is kept; NULL: none is. */
+/* Removes the next kept request; NULL: none. */
 static struct kept *share_take(struct share *share)
 {
 	size_t queue = STAILQ_EMPTY(&share->kept[0]);
@@ -113,7 +113,7 @@ static bool share_is_listed(const struct fair *fair, const struct share *share)
 	return share != &fair->urgent && share != &fair->ends && share != &fair->spare;
 }
 
-/* The user's share, with one more under way or something kept by the caller: it is not idle. */
+/* The user's share. The caller adds a request to it, in progress or kept, so it is no longer idle. */
 static struct share *share_of(struct fair *fair, uid_t uid)
 {
 	struct bucket *bucket = &fair->buckets[uid % FAIR_BUCKETS];
@@ -153,7 +153,7 @@ static void fair_note(struct fair *fair, const struct share *share, int64_t at)
 	fair->newest_at = at;
 }
 
-/* Whether the share may have one more under way. */
+/* Whether the share may have one more request in progress. */
 static bool share_may(const struct fair *fair, const struct share *share, int64_t at)
 {
 	int64_t others = fair->newest == share->uid ? fair->other_at : fair->newest_at;
@@ -163,7 +163,9 @@ static bool share_may(const struct fair *fair, const struct share *share, int64_
 	return share->under_way < FAIR_FEW || others == 0 || at - others > FAIR_RECENT;
 }
 
-/* What ends something or nobody waits for is done at once; the kernel often does not say for whom. */
+/*
+ * Requests that end something, or that no caller waits for, run at once; the kernel often does not say whose they are.
+ */
 static bool is_urgent(uint32_t opcode)
 {
 	switch (opcode) {
@@ -179,8 +181,8 @@ static bool is_urgent(uint32_t opcode)
 }
 
 /*
- * The kernel has locked the directory of such a request until it is answered, and other users of that wait with it: it must not wait
- * for its own user's slower ones.
+ * The kernel holds the lock of such a request's directory until the reply, and other users of the directory wait with
+ * it. So it must not queue behind slower requests of its own user.
  */
 static bool holds_directory(uint32_t opcode)
 {
@@ -222,8 +224,8 @@ static bool share_keep(struct fair *fair, struct share *share, const struct fuse
 }
 
 /*
- * The kernel queues the end of every file that a dying process had open at once, and each that holds a lock waits for a commit: with all
- * the threads at that, other requests would wait until the last of them is written.
+ * When a process dies, the kernel queues the RELEASE of all its files at once, and each that holds a lock waits for a
+ * commit. If all threads processed those, other requests would wait for the last commit.
  */
 struct share *fair_enter_end(struct fair *fair, const struct fuse_buf *buf)
 {
@@ -268,7 +270,7 @@ void fair_leave(struct fair *fair, struct share *share)
 	free(share);
 }
 
-/* Call only if something is kept. */
+/* Call only if a request is kept. */
 static struct share *fair_turn(const struct fair *fair)
 {
 	struct share *share;

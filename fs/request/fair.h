@@ -1,12 +1,13 @@
 /*
- * Whose request is next. Alone, a user may have as many requests under way as there are threads. As soon as another user asks for
- * something, and until he has not for a while, each may have only a few; what comes above that waits here, without a thread, and
- * the users take turns. So one who floods the mount waits for himself, and the others find it nearly as if he were not there.
+ * Which user's request is next. A user who is alone may have as many requests in progress as there are threads. As soon
+ * as another user sends one, and until that user has been quiet for a while, each may have only a few; further requests
+ * are kept here, without a thread, and the users take turns. So a user who floods the mount waits for his own requests,
+ * and others hardly notice.
  *
  *	share = fair_enter(fair, buf)		NULL: kept for later; read the next request
  *	...
  *	fair_leave(fair, share)		when it is answered
- *	share = fair_next(fair, &buf)		not NULL: one that was kept is to be processed now, in `buf`
+ *	share = fair_next(fair, &buf)		not NULL: process this kept request now, from `buf`
  *
  * The caller serialises all calls.
  */
@@ -20,22 +21,22 @@ struct share;
 
 struct fair *fair_new(void);
 
-/* Drops what is kept. */
+/* Also drops the kept requests. */
 void fair_free(struct fair *fair);
 
-/* The request in `buf` is to be processed now, or it was copied and is kept (NULL). */
+/* Returns the share if the request in `buf` is to be processed now; NULL if it was copied and kept. */
 struct share *fair_enter(struct fair *fair, const struct fuse_buf *buf);
 
-/* The same for a request that ends a lock: there are only a few of these under way, whoever has sent them. */
+/* The same for a request that ends a lock: only a few of these are in progress at a time, over all users. */
 struct share *fair_enter_end(struct fair *fair, const struct fuse_buf *buf);
 
-/* One of this share's was processed. */
+/* A request of this share was processed. */
 void fair_leave(struct fair *fair, struct share *share);
 
-/* Whose turn it is of those whose requests are kept. The memory of `buf` is to be freed by the caller. NULL: nobody's. */
+/* The next kept request, of the user whose turn it is. The caller frees the memory of `buf`. NULL: none may run now. */
 struct share *fair_next(struct fair *fair, struct fuse_buf *buf);
 
-/* Whether one would be given out. */
+/* Whether fair_next() would return a request. */
 bool fair_waits(const struct fair *fair);
 
 #endif

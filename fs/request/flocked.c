@@ -44,7 +44,7 @@ void flocked_holder(const struct fs *fs, const struct flocked *flocked, struct a
 	atlock_who_flock((uint32_t)fs->nonce, flocked->number, out->who);
 }
 
-/* Two requests of one open file may both be the first: one of them makes it. */
+/* Two requests of one open file may both be the first: only one of them makes the holder. */
 int flocked_become(struct call *call, const struct node *node, struct handle *handle, struct atlock_caller *out)
 {
 	struct flocked *flocked = handle->flocked;
@@ -100,10 +100,10 @@ bool flocked_closed(struct handle *handle)
 	return flocked != NULL && flocked->token != 0;
 }
 
-#define FAILED 64    /* processes whose last failure is known */
+#define FAILED 64    /* slots for processes whose last flock failed */
 #define FAILED_FOR 2 /* seconds */
 
-/* Process and second, in one word; of two that share a place the later is known. */
+/* Process and second of the failure, in one word; a later process overwrites an earlier one in the same slot. */
 static _Atomic uint64_t failed[FAILED];
 
 static uint32_t seconds(void)

@@ -17,7 +17,7 @@ struct handles {
 	pthread_mutex_t mutex;
 	struct numbers *numbers;             /* changed under the mutex */
 	_Atomic size_t flocked;              /* changed under the mutex */
-	struct handle_list buckets[BUCKETS]; /* mutex; by inode */
+	struct handle_list buckets[BUCKETS]; /* by inode; protected by mutex */
 };
 
 static struct handle_list *bucket_of(struct handles *handles, uint64_t ino)
@@ -167,7 +167,7 @@ bool handle_reads(const struct handle *handle)
 	return (handle->flags & O_ACCMODE) != O_WRONLY;
 }
 
-/* Two requests of one open file may both be the first: one of them makes it. */
+/* Two requests of one open file may both be the first: only one of them makes the content. */
 struct content *handle_content(struct handle *handle)
 {
 	struct content *content = atomic_load(&handle->content);

@@ -16,14 +16,14 @@ LIST_HEAD(bucket, node);
 
 struct inodes {
 	pthread_mutex_t mutex;
-	struct bucket *buckets; /* mutex, as all below */
+	struct bucket *buckets; /* protected by mutex, as all below */
 	size_t mask;
 	size_t count;
-	struct bucket fresh;     /* nodes that are not to be found */
-	size_t peak;             /* of the count, since memory was given back last */
+	struct bucket fresh;     /* nodes that no lookup finds */
+	size_t peak;             /* largest count since memory was last given back */
 	struct numbers *numbers; /* read without the mutex */
 	struct node *root;
-	struct node *stale; /* below the root, and in no bucket */
+	struct node *stale; /* child of the root, in no bucket */
 };
 
 static int stale_stat(struct call *call, struct node *node, struct stat *st, struct life *life)
@@ -54,7 +54,7 @@ static struct node *node_make(struct node *parent, const char *component, const 
 	return node;
 }
 
-/* With the mutex held. */
+/* Call with the mutex held. */
 static struct node *node_new(struct inodes *inodes, struct node *parent, const char *component, const struct kind *kind,
 			     uint64_t dir)
 {
@@ -83,7 +83,7 @@ struct inodes *inodes_new(const struct kind *root)
 		inodes_free(inodes);
 		return NULL;
 	}
-	inodes->stale->lookups = UINT32_MAX; /* is never forgotten */
+	inodes->stale->lookups = UINT32_MAX; /* never forgotten */
 	return inodes;
 }
 
@@ -96,7 +96,7 @@ static void bucket_free(struct bucket *bucket)
 		free(node);
 }
 
-/* The kernel does not send a forget for everything when a mount ends. */
+/* When a mount ends, the kernel does not send a FORGET for every node. */
 void inodes_free(struct inodes *inodes)
 {
 	if (inodes == NULL)
@@ -125,7 +125,7 @@ fuse_ino_t node_id(const struct inodes *inodes, const struct node *node)
 	return node->parent == NULL ? FUSE_ROOT_ID : numbers_id(inodes->numbers, node->slot);
 }
 
-/* FNV-1a over the parent's number and the name, then mixed so that neighbours differ in all bits. */
+/* FNV-1a over the parent's number and the name, then mixed so that similar names differ in all bits. */
 uint64_t node_ino(const struct node *parent, const char *component)
 {
 	uint64_t h = UINT64_C(0xcbf29ce484222325);
@@ -140,7 +140,7 @@ uint64_t node_ino(const struct node *parent, const char *component)
 	return h <= FUSE_ROOT_ID ? h + 2 : h;
 }
 
-/* Without memory they stay as they are. */
+/* Without memory the old buckets stay. */
 static void buckets_resize(struct inodes *inodes, size_t size)
 {
 	struct bucket *resized = calloc(size, sizeof(*resized));
@@ -160,7 +160,7 @@ static void buckets_resize(struct inodes *inodes, size_t size)
 	inodes->mask = size - 1;
 }
 
-/* Any kind will do if `kind` is NULL. */
+/* `kind` NULL matches any kind. */
 static struct node *node_seek(struct inodes *inodes, const struct node *parent, const char *component,
 			      const struct kind *kind, uint64_t dir)
 {
@@ -175,7 +175,7 @@ static struct node *node_seek(struct inodes *inodes, const struct node *parent, 
 	return NULL;
 }
 
-/* With the mutex held: as one that is found, or is not. */
+/* Call with the mutex held. Puts the node into its bucket or, if no lookup is to find it, into `fresh`. */
 static void node_hash(struct inodes *inodes, struct node *node)
 {
 	if (inodes->count++ / 2 > inodes->mask)
@@ -199,8 +199,8 @@ static void node_unhash(struct inodes *inodes, struct node *node)
 }
 
 /*
- * One more lookup, with the mutex held. A user can make as many as fit and more; a node of which so many were counted stays, or it
- * would end while the kernel has it.
+ * Counts one more lookup; call with the mutex held. A user can cause more lookups than fit into the counter: a node
+ * whose count is saturated is never freed, or it would be freed while the kernel has it.
  */
 static void node_count(struct node *node)
 {
@@ -303,7 +303,7 @@ struct node *node_hold(struct inodes *inodes, struct node *node)
 	return node;
 }
 
-/* Frees a node that nobody needs, and then perhaps its parent. */
+/* Frees a node that is not in use any more, then its parent if that is not either. */
 static void node_prune(struct inodes *inodes, struct node *node)
 {
 	struct node *parent;
@@ -319,7 +319,7 @@ static void node_prune(struct inodes *inodes, struct node *node)
 	}
 }
 
-/* Whether so many are gone that their memory is worth giving back. */
+/* Whether so many nodes were freed that their memory is worth giving back. */
 static bool inodes_shrink(struct inodes *inodes)
 {
 	size_t size = inodes->mask + 1;
@@ -333,7 +333,7 @@ static bool inodes_shrink(struct inodes *inodes)
 	return true;
 }
 
-/* The C library keeps what was freed between other blocks until it is told to give it back. */
+/* The C library keeps memory that was freed between other blocks until malloc_trim(3). */
 void node_forget(struct inodes *inodes, struct node *node, uint64_t count)
 {
 	bool trim;

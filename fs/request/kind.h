@@ -1,12 +1,13 @@
 /*
- * A kind of node is one row of operations. The tree is made of these rows and of nothing else: root.c names the ones in the
- * root, each row's lookup says which come below it, and a new part of the tree is a new row.
+ * A kind of node is one row of operations. The tree is made of these rows and of nothing else: root.c names the ones in
+ * the root, each row's lookup says which come below it, and a new part of the tree is a new row.
  *
- * Operations return 0, a negative errno (with the reason in call->why where there is one), or CALL_PARKED where the reply
- * comes later. They do not reply themselves unless said so. A row leaves out what its nodes cannot do; the dispatcher
- * (ops.c) then answers EPERM, and the row's hint is the reason.
+ * Operations return 0, a negative errno (with the reason in call->why where there is one), or CALL_PARKED where the
+ * reply comes later. They do not reply themselves unless said so. A row leaves out what its nodes cannot do; the
+ * dispatcher (ops.c) then answers EPERM, with the row's hint as the reason.
  *
- * LOOKUP, CREATE, UNLINK, MKDIR, RMDIR and RENAME hold the directory in the kernel and must never wait for anybody.
+ * During LOOKUP, CREATE, UNLINK, MKDIR, RMDIR and RENAME the kernel holds the directory's lock: they must never wait
+ * for a caller.
  */
 #ifndef KIND_H
 #define KIND_H
@@ -19,17 +20,17 @@
 struct handle;
 struct listing;
 
-/* A lock as it was at one moment; see cache.h. */
+/* The change count of a lock at one moment; see cache.h. */
 struct cache_stamp {
 	unsigned int slot;
 	unsigned int changes;
 };
 
-/* For how many seconds the kernel may believe a name, and attributes. 0 is always right. */
+/* How many seconds the kernel may cache a name, and attributes. 0 is always right. */
 struct life {
 	double entry;
 	double attr;
-	bool stamped; /* only if nothing changed since the stamp */
+	bool stamped; /* only if the lock has not changed since the stamp */
 	struct cache_stamp stamp;
 };
 
@@ -39,26 +40,29 @@ struct found {
 	uint64_t dir;
 	struct stat st; /* st_ino is filled in by the dispatcher */
 	struct life life;
-	bool sized;   /* a file's size is exact. Else it is for stat() to say; see pages.h */
-	bool counted; /* life.stamp says, also without a lifetime, whether a text, the same for all, has changed since */
+	bool sized;   /* st_size of a file is exact; else only stat() reports it, see pages.h */
+	bool counted; /* life.stamp, even without a lifetime, tells if a text, the same for all users, has changed */
 };
 
 struct kind {
 	mode_t type;  /* S_IFDIR, S_IFREG or S_IFLNK */
 	mode_t mode;  /* of a directory that never changes */
-	bool secret;  /* names may be passwords: no reason quotes one */
-	bool plus;    /* what it lists may be kept by the kernel, so looking it up at once is worth it */
-	bool mirror;  /* what is below names locks as if it were the root: queue/, wait/ */
-	bool permits; /* its operations check who may; permit.h does it for all others */
-	bool ends; /* what it names may end or become another's while it is open: each read from the start looks at it */
-	bool passing;  /* made when it is looked at; mode 444 */
-	bool moment;   /* and as old as that */
-	bool constant; /* one text, for all readers and for ever */
-	bool stream;   /* a file without offsets, as a pipe */
-	bool unmade;   /* a directory that is there because it is named: an empty one may be a misspelled lock */
-	off_t most;    /* bytes that no text of it has; 0: PAGES_MOST */
+	bool secret;  /* names may be passwords: no reason may quote them */
+	bool plus;    /* the kernel may cache its entries, so READDIRPLUS is worth it */
+	bool mirror;  /* paths below it name locks as paths below the root do: queue/, wait/ */
+	bool permits; /* its operations check permissions themselves; permit.h checks all others */
+	bool ends;    /* what it names may end or change holder while it is open: each read from offset 0 checks that */
+	bool passing; /* generated when it is read; mode 444 */
+	bool moment;  /* and its times are then */
+	bool constant; /* one text, the same for all readers and for ever */
+	bool stream;   /* a file without offsets, like a pipe */
+	bool unmade;   /* a directory that exists because it is named: an empty one may be a misspelled lock */
+	off_t most;    /* more bytes than any of its texts has; 0: PAGES_MOST */
 
-	/* How reasons end (refuse.h): what can be done to it or in it, and what a name may mean that is not there. */
+	/*
+	 * How reasons end (refuse.h): what can be done to it or in it, and what a name that does not exist may be meant
+	 * to be.
+	 */
 	const char *hint;
 	const char *missing; /* NULL: the hint */
 
@@ -66,19 +70,25 @@ struct kind {
 	int (*stat)(struct call *call, struct node *node, struct stat *st, struct life *life);
 	int (*set)(struct call *call, struct node *node, struct handle *handle, const struct stat *want, int which);
 
-	/* What access(2) says, of which `err` is what owner and mode say. NULL: that, if all directories above let the caller pass. */
+	/*
+	 * Answers access(2); `err` is what owner and mode say. NULL: `err`, if the caller may search all directories
+	 * above.
+	 */
 	int (*access)(struct call *call, struct node *node, int err);
 
-	/* For the log: the lock that calls about the node, and about names in it, are about. NULL: the one that the path names. */
+	/*
+	 * For the log: the lock that calls about the node, and about names in it, are about. NULL: the lock that the
+	 * path names.
+	 */
 	int (*lock)(struct call *call, const struct node *node, struct atlock_name *out);
 
-	/* Links: where one leads. And directories of links to locks: the lock that the link called `id` leads to, -ENOENT. */
+	/* Links: the target. Directories of links to locks: the lock that the link called `id` leads to, -ENOENT. */
 	int (*readlink)(struct call *call, struct node *node, char out[ATLOCK_PATH_MAX]);
 	int (*find)(struct call *call, struct node *dir, const char *id, struct atlock_view *out);
 
 	/*
-	 * Directories: `name` is a component below `dir` of at most ATLOCK_COMPONENT_MAX bytes. `list` is called for each step;
-	 * see listing.h.
+	 * Directories: `name` is a component below `dir` of at most ATLOCK_COMPONENT_MAX bytes. `list` is called for each
+	 * step; see listing.h.
 	 */
 	int (*lookup)(struct call *call, struct node *dir, const char *name, struct found *out);
 	int (*list)(struct call *call, struct node *dir, struct listing *out);
@@ -90,9 +100,9 @@ struct kind {
 	int (*rename)(struct call *call, struct node *dir, const char *from, const char *to, unsigned int flags);
 
 	/*
-	 * Files. `text` makes what reads serve, anew at offset 0 (malloc'ed); `read` replaces that and replies itself, and fills
-	 * what it was asked for up to the end of the file if call->paged. `write`
-	 * takes all or nothing, and `flush` says at close what could not be said before. `release` has nobody to tell.
+	 * Files. `text` makes what reads return, anew at offset 0 (malloc'ed). `read` replaces that and replies itself;
+	 * if call->paged, it fills what was asked for up to the end of the file. `write` takes all or nothing, and
+	 * `flush` reports at close(2) what could not be reported before. No caller waits for `release`.
 	 */
 	int (*open)(struct call *call, struct node *node, struct handle *handle);
 	int (*text)(struct call *call, struct node *node, struct handle *handle, char **text, size_t *len);
@@ -103,8 +113,8 @@ struct kind {
 	int (*flock)(struct call *call, struct node *node, struct handle *handle, int op);
 
 	/*
-	 * Extended attributes by their name without "user."; `names` gets them with it, each with its NUL. What can be set can
-	 * be removed.
+	 * Extended attributes by their name without "user."; `names` gets them with it, each with its NUL. What can be set
+	 * can be removed.
 	 */
 	int (*xattr_list)(struct call *call, struct node *node, FILE *names);
 	int (*xattr_get)(struct call *call, struct node *node, const char *key, char *value, size_t len);

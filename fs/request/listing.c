@@ -8,13 +8,13 @@
 #define STEP_NAMES 256
 #define MARKS 16
 
-/* Names one after the other, each behind a letter for its type, and where each begins. */
+/* Names one after the other, each after a letter for its type, and where each begins. */
 struct step {
 	uint16_t starts[STEP_NAMES];
 	char names[STEP_BYTES];
 };
 
-/* A step that began here, and a sum over the names from here to the next mark: equal sums, equal names. */
+/* Where a step began, and a checksum of the names from here to the next mark: equal sums mean equal names. */
 struct mark {
 	size_t offset;
 	uint64_t sum;
@@ -23,17 +23,16 @@ struct mark {
 };
 
 struct listing {
-	struct atlock_place place; /* of what is being added */
+	struct atlock_place place; /* of the name being added */
 	struct atlock_place end;   /* of the last name of the step */
-	struct step *step;         /* NULL: nothing was read yet */
+	struct step *step;         /* NULL: not read yet */
 	size_t first;              /* offset of its first name */
 	size_t count;
 	size_t used;
-	bool full;    /* there is more behind it */
-	size_t seen;  /* how far it was ever read, and marked */
-	size_t apart; /* marks are so many offsets apart, at least */
-	struct mark
-		marks[MARKS]; /* the first always is there, and is where the directory begins unless that was lost */
+	bool full;                /* more names follow this step */
+	size_t seen;              /* highest offset that was ever read and marked */
+	size_t apart;             /* smallest distance between two marks, in offsets */
+	struct mark marks[MARKS]; /* the first always exists; it is the start of the directory unless that was lost */
 	size_t mark_count;
 };
 
@@ -122,7 +121,7 @@ int listing_add_index(struct listing *listing, size_t i, const char *name, mode_
 	return listing_add(listing, name, type);
 }
 
-/* FNV-1a of each name up to an offset, added up. */
+/* Sum of the FNV-1a hashes of all names up to an offset. */
 static uint64_t step_sum(const struct listing *listing, size_t until)
 {
 	const char *name;
@@ -139,7 +138,7 @@ static uint64_t step_sum(const struct listing *listing, size_t until)
 	return sum;
 }
 
-/* Every second mark goes, so that there is room, and from now on as many offsets lie between two. */
+/* Removes every second mark to make space, and doubles the distance of later marks. */
 static void marks_thin(struct listing *listing)
 {
 	struct mark *marks = listing->marks;
@@ -153,7 +152,7 @@ static void marks_thin(struct listing *listing)
 	listing->apart *= 2;
 }
 
-/* The step begins where no mark has been yet. Without memory there are fewer marks. */
+/* Adds a mark where the step begins, if there is none yet. Without memory there are fewer marks. */
 static void mark_add(struct listing *listing)
 {
 	struct mark *last = &listing->marks[listing->mark_count - 1];
@@ -174,7 +173,7 @@ static void mark_add(struct listing *listing)
 							       .place = place };
 }
 
-/* Makes the step that begins at an offset, behind listing->end. */
+/* Makes the step that begins at an offset, after listing->end. */
 static int step_fill(struct listing *listing, size_t first, listing_fn *fn, void *arg)
 {
 	int err;
@@ -218,7 +217,7 @@ static int step_at(struct listing *listing, const struct mark *mark, size_t offs
 	return step_fill(listing, offset, fn, arg);
 }
 
-/* Whether the names between a mark and the next are those that were there: 0 or 1, or a negative errno. */
+/* Whether the names between a mark and the next are still the same: 0 or 1, or a negative errno. */
 static int mark_check(struct listing *listing, const struct mark *mark, listing_fn *fn, void *arg)
 {
 	const struct mark *next = mark + 1;
@@ -236,8 +235,8 @@ static int mark_check(struct listing *listing, const struct mark *mark, listing_
 }
 
 /*
- * To an offset that the step at hand has not. Counting from the mark before it finds it, unless entries there came or went: then
- * the offset is taken to be where the mark is, and what was counted behind it is forgotten.
+ * Goes to an offset outside the current step by counting from the mark before it. If entries after that mark came or
+ * went, the offset is taken to be at the mark, and what was counted after it is dropped.
  */
 static int seek_back(struct listing *listing, size_t offset, listing_fn *fn, void *arg)
 {

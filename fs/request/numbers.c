@@ -1,7 +1,8 @@
 /*
- * A table in chunks that stay where they are, so that it can be read while it grows. A number is a count of all numbers so far
- * above the slot: one that is out of use is in no slot any more, whatever has the slot now. Memory of chunks that are empty is
- * given back, their addresses are not: an old number may still be looked up there, and finds 0.
+ * A table in chunks that never move, so that it can be read while it grows. A number is the slot in its lower bits and
+ * a count of all numbers given so far above it: an outdated number differs from the one that its slot has now. The
+ * memory of an empty chunk is given back, but its addresses stay mapped: an old number may still be looked up there,
+ * and finds 0.
  */
 #include "numbers.h"
 
@@ -20,20 +21,20 @@
 
 struct slot {
 	_Atomic uint64_t id;  /* 0: free */
-	_Atomic(void *) item; /* of a free one: a link to the next */
+	_Atomic(void *) item; /* of a free slot: link to the next one */
 };
 
 struct chunk {
-	_Atomic(struct slot *) slots; /* NULL: was never needed */
+	_Atomic(struct slot *) slots; /* NULL: not needed yet */
 	uint32_t used;
-	uint32_t fresh; /* slots from here on were not used since the chunk was empty */
-	uint32_t free;  /* the first of the others that are free; NO_SLOT: none */
+	uint32_t fresh; /* first slot not used since the chunk was last empty */
+	uint32_t free;  /* first of the other free slots; NO_SLOT: none */
 };
 
 struct numbers {
 	uint64_t count; /* numbers given so far */
-	uint32_t open;  /* no chunk before this has a free slot */
-	uint32_t spare; /* an empty chunk that keeps its memory, for what comes and goes; NO_CHUNK: none */
+	uint32_t open;  /* no chunk before this one has a free slot */
+	uint32_t spare; /* an empty chunk that keeps its memory for the next numbers; NO_CHUNK: none */
 	struct chunk chunks[CHUNKS];
 };
 
@@ -111,7 +112,7 @@ static void chunk_empty(struct numbers *numbers, uint32_t number)
 		numbers->spare = number;
 		return;
 	}
-	/* Zeros from now on. */
+	/* The pages read as zeros from now on. */
 	if (madvise(chunk->slots, CHUNK_BYTES, MADV_DONTNEED) == 0) {
 		chunk->fresh = 0;
 		chunk->free = NO_SLOT;
@@ -145,7 +146,7 @@ uint64_t numbers_id(const struct numbers *numbers, uint32_t at)
 	return atomic_load_explicit(&slot_of(numbers, at)->id, memory_order_relaxed);
 }
 
-/* The number is looked at before and after the thing: a slot that is given to another meanwhile has another number. */
+/* The number is compared before and after the item is read: a slot that was given away meanwhile has another number. */
 void *numbers_get(const struct numbers *numbers, uint64_t id)
 {
 	struct slot *slot = slot_of(numbers, (uint32_t)(id & ((1U << SLOT_BITS) - 1)));

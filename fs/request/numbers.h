@@ -1,15 +1,15 @@
 /*
- * Numbers for things that others name to us: nodes and open files, for the kernel. A number is never given twice, so one that is
- * stale or made up finds nothing.
+ * Numbers by which the kernel names nodes and open files. A number is never given twice, so one that is stale or made
+ * up finds nothing.
  *
  *	err = numbers_add(numbers, node, &node->slot)
  *	id = numbers_id(numbers, node->slot)		what the kernel is told
  *	node = numbers_get(numbers, id)			NULL: no longer, or never, in the table
  *	numbers_remove(numbers, node->slot)
  *
- * numbers_get() and numbers_id() take no lock and may be called by any thread; numbers_id() only for a place (`at`) in use. The
- * caller serialises the other two. A thing must not be freed while another thread may still ask for its number; the kernel names
- * none that it has forgotten or released.
+ * numbers_get() and numbers_id() take no lock and may be called by any thread; numbers_id() only for a slot in use. The
+ * caller serialises the other two. An item must not be freed while another thread may still look up its number; the
+ * kernel never sends a number that it has forgotten or released.
  */
 #ifndef NUMBERS_H
 #define NUMBERS_H

@@ -13,11 +13,12 @@
 #include "flocked.h"
 #include "handle.h"
 
-#define DESCRIPTORS_MAX 1024 /* looked at of a process */
+#define DESCRIPTORS_MAX 1024 /* descriptors examined per process */
 #define ANCESTORS_MAX 64
-#define FILES_MAX 8 /* that count */
-#define HANDLES_MAX \
-	16384 /* looked at for one wait: a lock may be open any number of times, and their mutex is held meanwhile */
+#define FILES_MAX 8 /* holders reported at most */
+
+/* Handles examined per wait: a lock may be open any number of times, and the handles' mutex is held meanwhile. */
+#define HANDLES_MAX 16384
 
 struct search {
 	struct fs *fs;
@@ -25,15 +26,15 @@ struct search {
 	size_t lineage_len;
 	struct atlock_caller *out;
 	size_t count;
-	size_t left; /* handles that may still be looked at */
-	/* Of the descriptor at hand. */
+	size_t left; /* handles that may still be examined */
+	/* For the current descriptor: */
 	uint64_t ino;
-	bool locked; /* an open file that it may be of is a holder, which is `holder` */
+	bool locked; /* one of the open files it may refer to is a holder: `holder` */
 	struct atlock_caller holder;
-	size_t possible; /* open files that it may be of; 2: or more */
+	size_t possible; /* number of open files it may refer to; 2: or more */
 };
 
-/* Never asks the daemon, which is us: the kernel knows the number of each inode. */
+/* Answered from the kernel's cached inode: a request to the daemon, which is this process, could hang. */
 static int quiet_stat(int dir, const char *path, struct statx *out)
 {
 	return statx(dir, path, AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT, STATX_TYPE | STATX_INO, out);
@@ -48,8 +49,8 @@ static bool in_lineage(const struct search *search, pid_t pid)
 }
 
 /*
- * The kernel does not say of which open file a descriptor is, only of which inode. One is inherited from a process that opened it:
- * this one, an ancestor, or one that is gone.
+ * /proc shows which inode a descriptor refers to, but not which open file. A descriptor is inherited from the process
+ * that opened it: this one, an ancestor, or one that has exited.
  */
 static bool may_be(const struct search *search, const struct handle *handle)
 {
@@ -72,7 +73,7 @@ static bool count_possible(void *arg, struct handle *handle)
 	return --search->left > 0 && search->possible < 2;
 }
 
-/* First for the holder: mostly that is another process's, and the many who wait for it need not be asked after. */
+/* Looks for the holder first: mostly that is another process, and then the many waiters need not be examined. */
 static void descriptor(struct search *search, uint64_t ino)
 {
 	search->ino = ino;

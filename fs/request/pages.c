@@ -7,7 +7,9 @@
 #include "cache.h"
 #include "handle.h"
 
-#define TOLD_NOTHING 0 /* but what is more than any text has: node->told, as the next; else a size plus 1 */
+/* node->told is this if at most a size beyond any text was reported; else NODE_TOLD_SEVERAL or the size plus 1. */
+#define TOLD_NOTHING 0
+
 struct pages {
 	pthread_mutex_t mutex; /* of every node's reader and readers */
 };
@@ -29,7 +31,7 @@ void pages_free(struct pages *pages)
 	free(pages);
 }
 
-/* Answers overtake each other, so that of several sizes it is not known which one the kernel took. */
+/* Replies overtake each other, so of several sizes it is unknown which one the kernel took. */
 void pages_told(struct node *node, off_t size)
 {
 	uint32_t now = size < UINT32_MAX - 1 ? (uint32_t)size + 1 : NODE_TOLD_SEVERAL;
@@ -52,8 +54,8 @@ bool pages_fit(const struct node *node, size_t len)
 }
 
 /*
- * Whether the text as it is now is as long as the kernel was told: 0, -ESTALE. Who opens a descriptor again (/proc/self/fd) would
- * not be helped by looking it up: if need be, pages of it cannot be read.
+ * Whether the current text is as long as the kernel was told: 0, -ESTALE. A process that opens its descriptor again
+ * (/proc/self/fd) gains nothing by another lookup: there, at worst, the pages cannot be read.
  */
 static int text_fits(struct call *call, struct node *node, struct handle *handle)
 {
@@ -65,7 +67,7 @@ static int text_fits(struct call *call, struct node *node, struct handle *handle
 		return 0;
 	if (node->kind->text == NULL || (node->own && atomic_load(&node->told) == TOLD_NOTHING))
 		return 0;
-	/* Invalidating a node that the kernel keeps would make it overlook a short answer. */
+	/* If a node whose attributes the kernel caches were invalidated, the kernel would ignore a short read. */
 	if (atomic_load(&node->told) == TOLD_NOTHING)
 		return -ESTALE;
 	err = node->kind->text(call, node, handle, &text, &len);
@@ -100,7 +102,7 @@ static int reader_add(struct pages *pages, struct node *node, struct handle *han
 	return err;
 }
 
-/* No lookup is to find it again. */
+/* Hides the node, so that the next lookup finds another. */
 static void node_renew(struct call *call, struct node *node)
 {
 	if (node->own)

@@ -1,9 +1,9 @@
 /*
- * Three threads may meet at one parked request: the worker that parks it, the one that brings the interrupt, and whichever
- * the manager tells its end on, in any order. Each counts as a user while it has the park, and the manager until it has told.
- * The interrupt knows only the request, which libfuse keeps for as long as the interrupt runs: no other can have its address
- * meanwhile. Whoever marks a park as answered, under the mutex, answers it. The mutex is never held across a call of the
- * manager or libfuse.
+ * Three threads may meet at one parked request, in any order: the worker that parks it, the one that delivers the
+ * interrupt, and the one on which the manager reports the end of the wait. Each counts as a user while it has the park,
+ * and the manager until it has reported. The interrupt knows only the request, which libfuse keeps while the interrupt
+ * callback runs: no other request can have its address meanwhile. The thread that marks a park as answered, under the
+ * mutex, replies. The mutex is never held across a call of the manager or libfuse.
  */
 #include "parked.h"
 
@@ -18,14 +18,14 @@
 #define PARK_BUCKETS 1024
 #define PARK_ANSWERED 256
 
-/* There may be many thousands: keep it small. */
+/* Keep it small: there may be many thousands. */
 struct park {
 	SLIST_ENTRY(park) link;
-	fuse_req_t req; /* gone once it is answered */
+	fuse_req_t req; /* invalid once it is answered */
 	struct node *node;
 	struct handle *handle;
 	park_answer_fn *answer;
-	uint64_t wait; /* parks' mutex, as all below; the manager's number, 0 until it is known */
+	uint64_t wait; /* parks' mutex, as all below; the manager's number, 0: not known yet */
 	uint32_t size;
 	uint8_t users;
 	bool listed;
@@ -37,9 +37,9 @@ SLIST_HEAD(park_bucket, park);
 
 struct parks {
 	pthread_mutex_t mutex;
-	struct park_bucket buckets[PARK_BUCKETS]; /* mutex, as all below; by request */
+	struct park_bucket buckets[PARK_BUCKETS]; /* by request; protected by mutex, as all below */
 	bool closed;
-	uint64_t taken[PARK_ANSWERED]; /* tokens given out lately; see park_was_taken() */
+	uint64_t taken[PARK_ANSWERED]; /* tokens of recent grants; see park_was_taken() */
 	size_t taken_next;
 };
 
@@ -65,7 +65,7 @@ static struct park_bucket *parks_bucket(struct parks *parks, fuse_req_t req)
 	return &parks->buckets[((uintptr_t)req >> 4) % PARK_BUCKETS];
 }
 
-/* With two users: the manager, and whoever makes it. */
+/* Has two users: the manager, and the thread that makes it. */
 static struct park *park_new(struct call *call, struct node *node, struct handle *handle, size_t size,
 			     park_answer_fn *answer)
 {
@@ -82,7 +82,7 @@ static struct park *park_new(struct call *call, struct node *node, struct handle
 	return park;
 }
 
-/* So many users less. */
+/* Drops `count` users. */
 static void park_drop(struct park *park, uint8_t count)
 {
 	struct fs *fs = park->handle->fs;
@@ -112,7 +112,7 @@ static int park_insert(struct parks *parks, struct park *park)
 	return closed ? -ECANCELED : 0;
 }
 
-/* Takes the right to answer: the request, or NULL if it is answered. With the mutex held, as the next. */
+/* Claims the reply: the request, or NULL if it is already answered. Call with the mutex held, as the next. */
 static fuse_req_t park_claim(struct park *park)
 {
 	fuse_req_t req = park->answered ? NULL : park->req;
@@ -128,7 +128,7 @@ static void park_unlist(struct parks *parks, struct park *park)
 	park->listed = false;
 }
 
-/* Remembers a grant that somebody took. */
+/* Records a grant that a caller received. */
 static void park_taken(struct parks *parks, uint64_t token)
 {
 	pthread_mutex_lock(&parks->mutex);
@@ -137,8 +137,8 @@ static void park_taken(struct parks *parks, uint64_t token)
 }
 
 /*
- * Two calls of one holder may have waited for a lock and both are told of the same grant: what one of them has taken, the
- * other does not give back.
+ * Two calls of one holder may have waited for a lock, and both get the same grant: if one of them has received it, the
+ * other must not give it back.
  */
 static bool park_was_taken(struct parks *parks, uint64_t token)
 {
@@ -151,7 +151,7 @@ static bool park_was_taken(struct parks *parks, uint64_t token)
 	return taken;
 }
 
-/* Answers with a grant, if somebody is still there for it; `req` may be NULL. False: nobody took it. */
+/* Replies with a grant, if the caller is still there; `req` may be NULL. False: no caller received it. */
 static bool park_grant(struct call *call, const struct park *park, fuse_req_t req, const struct atlock_grant *grant)
 {
 	struct parks *parks = call->fs->parks;
@@ -168,7 +168,7 @@ static bool park_grant(struct call *call, const struct park *park, fuse_req_t re
 	return true;
 }
 
-/* The manager's word. */
+/* The manager reports the end of the wait. */
 static bool park_done(void *arg, int err, const struct atlock_grant *grant, const struct atlock_why *why)
 {
 	struct park *park = arg;
@@ -195,9 +195,9 @@ static bool park_done(void *arg, int err, const struct atlock_grant *grant, cons
 }
 
 /*
- * Leaves the queue and answers. If the manager cannot take the wait back (its store failed), the caller is let go all the
- * same; the manager tells when it has, or the lock comes first and is given back. Returns how many users the park
- * has lost: 1, the manager, or 0.
+ * Leaves the queue and replies. If the manager cannot cancel the wait (its store failed), the caller is answered all
+ * the same; the manager reports later that the wait has ended, or grants the lock, which is then given back. Returns
+ * how many users the park has lost: 1, the manager, or 0.
  */
 static uint8_t park_cancel(struct park *park, uint64_t wait, int err)
 {
@@ -241,7 +241,7 @@ static void park_interrupt(fuse_req_t req, void *data)
 	park_drop(park, (uint8_t)(1 + lost));
 }
 
-/* The wait has begun and may have ended. Returns as park_cancel(). */
+/* Records that the wait has begun; it may have ended already. Returns as park_cancel(). */
 static uint8_t park_begun(struct parks *parks, struct park *park, uint64_t wait)
 {
 	int err;
@@ -253,7 +253,10 @@ static uint8_t park_begun(struct parks *parks, struct park *park, uint64_t wait)
 	return err != 0 ? park_cancel(park, wait, err) : 0;
 }
 
-/* Tells the manager what else waits with this call. Its request may be answered at any moment, and its process go on. */
+/*
+ * Tells the manager which holders the waiting process keeps from ending. The request may be answered meanwhile, and its
+ * process go on.
+ */
 static void park_behind(struct park *park, uint64_t wait, const struct fuse_ctx *caller)
 {
 	struct fs *fs = park->handle->fs;
@@ -319,7 +322,7 @@ int park_wait(struct call *call, const struct atlock_request *req, struct node *
 	return park_granted(call, req, &grant, node, handle, size, answer);
 }
 
-/* Takes the request of a park that has not been answered; the wait itself goes on. NULL if there is none left. */
+/* Claims the request of a park that has not been answered; the wait itself goes on. NULL if none is left. */
 static fuse_req_t parks_take(struct parks *parks, size_t *bucket)
 {
 	fuse_req_t req = NULL;
@@ -339,9 +342,9 @@ static fuse_req_t parks_take(struct parks *parks, size_t *bucket)
 }
 
 /*
- * Callers are answered at once; leaving the queues costs a commit each and nobody waits for it. What is still queued when
- * the manager is closed ends there, and a lock that comes before is given back. A request that is just being parked is
- * cancelled by whoever parks it, who sees that all is closed.
+ * Callers are answered at once. Leaving the queues would cost a commit each, and no caller waits for that: the waits
+ * end when the manager is closed, and a lock granted before is given back. A request that is just being parked is
+ * cancelled by the thread that parks it, which sees that the parks are closed.
  */
 void parks_close(struct fs *fs)
 {

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* Writes the path from below `top` on backwards from the end of `out`, then moves it to the front. */
+/* Writes the path below `top` backwards from the end of `out`, then moves it to the front. */
 static int path_write(const struct node *top, const struct node *dir, const char *name, char out[ATLOCK_PATH_MAX])
 {
 	size_t at = ATLOCK_PATH_MAX;

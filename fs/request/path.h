@@ -1,18 +1,18 @@
-/* From a node to its path, and to the lock or directory that the path names. */
+/* The path of a node, and the lock or directory that the path names. */
 #ifndef PATH_H
 #define PATH_H
 
 #include "kind.h"
 
-/* The path of `name` below `dir` as locks are named: without the "queue/" or "wait/" in front. -ENAMETOOLONG. */
+/* The path of `name` below `dir` in the name space of locks: without a leading "queue/" or "wait/". -ENAMETOOLONG. */
 int path_print(const struct node *dir, const char *name, char out[ATLOCK_PATH_MAX]);
 
-/* The same as people know it, from the root of the mount on. */
+/* The path from the root of the mount, as users see it. */
 int path_show(const struct node *dir, const char *name, char out[ATLOCK_PATH_MAX]);
 
 /*
- * What `name` below `dir` is: ATLOCK_PATH_DIR or ATLOCK_PATH_LOCK, or a negative errno. `*id` gets the directory of custom/
- * that it is, else NODE_NO_DIR.
+ * What `name` below `dir` is: ATLOCK_PATH_DIR or ATLOCK_PATH_LOCK, or a negative errno. `*id` gets the directory of
+ * custom/ if it is one, else NODE_NO_DIR.
  */
 int path_kind(struct call *call, const struct node *dir, const char *name, uint64_t *id);
 

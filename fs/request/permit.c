@@ -22,7 +22,9 @@ bool permit_group(struct call *call, gid_t gid)
 
 	if (call->ctx->uid == 0 || call->ctx->gid == gid)
 		return true;
-	/* The other groups of who opened the file are not known; those of who uses it are not his. */
+	/*
+	 * The supplementary groups of the opener are unknown, and those of the process that uses the file are not his.
+	 */
 	if (call->ctx != fuse_req_ctx(call->req))
 		return false;
 	for (size_t i = 0; call->groups != NULL && i < call->group_count; i++)
@@ -58,7 +60,7 @@ int permit_mode(struct call *call, mode_t mode, uid_t uid, gid_t gid, int want)
 			   mode & 07777U, uid, gid);
 }
 
-/* permit_mode() for a directory of custom/, which the reason names. */
+/* permit_mode() for a directory of custom/; the reason names it. */
 static int dir_permit(struct call *call, const struct atlock_dir *dir, int want)
 {
 	if (permit_mode(call, dir->mode, dir->uid, dir->gid, want) == 0)
@@ -76,19 +78,19 @@ static int dir_may(struct call *call, const struct node *dir, int want)
 
 	if (err < 0 || permit_mode(call, access.mode, access.uid, access.gid, want) == 0)
 		return err;
-	/* The reason names it. */
+	/* Read the name, for the reason. */
 	err = atlock_dir_get(call->al, dir->dir, &found);
 	return err < 0 ? err : dir_permit(call, &found, want);
 }
 
-/* Whether the caller may search all directories above this one. */
+/* Whether the caller may search all directories above `dir`. */
 static int dir_reach(struct call *call, const struct node *dir)
 {
 	int err = 0;
 
 	for (dir = dir->parent; err == 0 && dir != NULL && dir->dir != NODE_NO_DIR; dir = dir->parent)
 		err = dir_may(call, dir, X_OK);
-	/* Whoever stands in a directory that was removed is not kept from it by what is above. */
+	/* A process whose working directory was removed may still use it, whatever the directories above say. */
 	return err == -ENOENT ? 0 : err;
 }
 
@@ -114,7 +116,7 @@ int permit_see(struct call *call, const struct node *node)
 	const struct node *dir = node->parent;
 	int err;
 
-	/* A queue is as open as the directory of its lock. */
+	/* A queue has the permissions of its lock's directory. */
 	if (dir != NULL && dir->kind->mirror && dir->dir == NODE_NO_DIR)
 		dir = dir->parent;
 	if (dir == NULL || dir->dir == NODE_NO_DIR || call->ctx->uid == 0)
@@ -154,7 +156,7 @@ void permit_limit_life(struct call *call, const struct node *dir, struct life *l
 		life->entry = 0;
 }
 
-/* permit_mode() for a node that has these attributes, which the reason names. */
+/* permit_mode() for a node with these attributes; the reason names it. */
 static int permit_stat(struct call *call, const struct node *node, const struct stat *st, int want)
 {
 	int err = permit_mode(call, st->st_mode, st->st_uid, st->st_gid, want);
@@ -203,8 +205,8 @@ int permit_open(struct call *call, struct node *node, int flags)
 }
 
 /*
- * touch(1) of a directory sets its times to now, also where it cannot open it. Who meant a lock would believe to hold it: only
- * the owner, who made the directory, may; not even root of another's.
+ * touch(1) of a directory sets its times to now, also where it cannot open it. A user who meant a lock would believe to
+ * hold it. So only the owner, who made the directory, may do that; not even root on another's.
  */
 static int permit_touch(struct call *call, struct node *node)
 {

@@ -8,10 +8,10 @@
 #include "dir_access_cache.h"
 #include "permit.h"
 
-/* Components of a path: a damaged store may have a circle of parents. */
+/* Limit on components of a path: a damaged store may have a cycle of parents. */
 #define DEPTH_MAX (ATLOCK_PATH_MAX / 2)
 
-/* The kernel does not tell a caller's groups, /proc does: once for all directories. */
+/* FUSE does not pass a caller's groups. They are read from /proc once for all directories. */
 static void groups_read(struct reach *reach)
 {
 	struct call *call = reach->call;
@@ -31,7 +31,7 @@ static void groups_read(struct reach *reach)
 	call->group_count = (size_t)n;
 }
 
-/* Of one directory alone. What cannot be read may not be passed. */
+/* Checks one directory alone. A directory that cannot be read counts as closed. */
 static bool dir_may(struct reach *reach, uint64_t dir, uint64_t *parent)
 {
 	struct call *call = reach->call;

@@ -16,7 +16,7 @@ static const char *const done[ACTS] = {
 	[ACT_CHANGE] = "changed", [ACT_WRITE] = "written", [ACT_FLOCK] = "locked with flock",
 };
 
-/* What is wrong with the path, by errno; "%s" in front of it is the path. What is missing here is told by the hint. */
+/* What is wrong with the path, by errno; "%s" before it is the path. For any other errno the hint explains. */
 static const struct {
 	int err;
 	enum atlock_code code;
@@ -32,7 +32,7 @@ static const struct {
 
 #define FAULTS (sizeof(faults) / sizeof(faults[0]))
 
-/* The whole path, or its end. */
+/* The whole path, or its end if it is too long. */
 static void subject_show(const struct node *dir, const char *name, char out[SHOWN])
 {
 	char path[ATLOCK_PATH_MAX];
@@ -63,7 +63,10 @@ void refuse_explain(struct call *call, int err)
 {
 	char path[SHOWN];
 
-	/* A look is explained only if the store fails, and a flock before it did not say so already. Who gave up by himself, or is asked by the kernel to look again, was not refused anything. */
+	/*
+	 * A lookup is explained only if the store failed and no flock(2) before it has reported that. A caller that
+	 * gave up itself (EINTR), or that the kernel makes look again (ESTALE), was not refused anything.
+	 */
 	if ((call->act == ACT_LOOK && (err != -EIO || flocked_failed(call))) || call->node == NULL ||
 	    call->why.text[0] != '\0' || err >= 0 || err == -EINTR || err == -ESTALE)
 		return;
@@ -122,10 +125,10 @@ int refuse_owner(struct call *call, const struct node *node, const struct stat *
 			   node->kind->hint);
 }
 
-/* Directories are no locks, whatever they are called. */
+/* A directory is no lock, whatever its name. */
 int refuse_lock(const struct call *call, struct atlock_name *out)
 {
-	struct call look = *call; /* what cannot be parsed is no reason here */
+	struct call look = *call; /* a copy: a parse error must not become the call's reason */
 	const struct node *dir = call->name != NULL ? call->node : call->node->parent;
 	const char *name = call->name != NULL ? call->name : call->node->component;
 	uint64_t id;

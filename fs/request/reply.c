@@ -1,4 +1,4 @@
-/* From an outcome to a reply: the sign flips, and the reason is kept for the caller's `why`. */
+/* Turns a result into a reply: flips the sign, and stores the reason for the caller's `why`. */
 #include "fs.h"
 
 #include <errno.h>
@@ -7,7 +7,7 @@
 #include "refuse.h"
 #include "why_lines.h"
 
-/* Most refusals were decided, and noted, by the manager. */
+/* The manager has decided, and logged, most refusals itself. */
 static void tell_log(struct call *call)
 {
 	struct atlock_why why = call->why;

@@ -6,12 +6,12 @@
 
 TAILQ_HEAD(contents, content);
 
-/* There is none without a text. */
+/* Exists only while it has a text. */
 struct text_user {
 	RB_ENTRY(text_user) link;
 	uid_t uid;
 	size_t bytes;
-	struct contents contents; /* the one that has kept its text longest is first */
+	struct contents contents; /* the one whose text was made first is first */
 };
 
 RB_HEAD(text_users, text_user);
@@ -109,8 +109,8 @@ static void content_forget(struct content *content)
 }
 
 /*
- * Drops texts of a user until at most `most` bytes are left. One whose mutex is taken is being read, and stays: there are no more
- * of them than threads.
+ * Drops texts of a user until at most `most` bytes are left. A text whose mutex is taken is being read, and stays:
+ * there are at most as many of those as threads.
  */
 static void user_shrink(struct texts *texts, struct text_user *user, size_t most)
 {
@@ -128,7 +128,7 @@ static void user_shrink(struct texts *texts, struct text_user *user, size_t most
 	}
 }
 
-/* By an eighth more than need be, so that the users are not looked through for each text. */
+/* Drops an eighth more than necessary, so that the users need not be searched for each text. */
 static void texts_shrink(struct texts *texts)
 {
 	struct text_user *user;
@@ -180,7 +180,7 @@ void texts_keep(struct texts *texts, struct content *content, uid_t uid, size_t 
 	pthread_mutex_unlock(&texts->mutex);
 }
 
-/* Another thread that drops it has its mutex. */
+/* Another thread that drops the text holds the content's mutex. */
 void texts_leave(struct content *content)
 {
 	struct texts *texts = content->texts;

@@ -1,10 +1,10 @@
 /*
- * How much memory the texts of open files take, for each user and in all.
+ * Limits the memory of open files' texts, for each user and in total.
  *
- * An open file keeps the text that it shows, so that a reader who comes back for the rest gets the rest of the same. A user may have
- * a million files open. So each user has a budget of bytes: what comes beyond it drops the texts that this user's files kept
- * longest; beyond the budget of all, those of the users who have most. A dropped text is made again when it is needed, and
- * must then be what it was (struct content's `sum`); if not, the reader is told (EIO) instead of being given parts of two texts.
+ * An open file keeps its text, so that a reader who continues gets the rest of the same text. A user may have a million
+ * files open. So each user has a budget of bytes: a text beyond it drops the oldest texts of this user's files; beyond
+ * the total budget, texts of the users who have most are dropped. A dropped text is made again when it is needed, and
+ * must then be the same (struct content's `sum`); if not, the reader gets EIO instead of parts of two texts.
  *
  * Lock order: a content's mutex, then that of the texts. Texts of other files are dropped only if their mutex is free.
  */
@@ -18,16 +18,19 @@
 
 struct texts *texts_new(void);
 
-/* Once no content is left. */
+/* Call when no content is left. */
 void texts_free(struct texts *texts);
 
-/* With the content's mutex held: it has another text, of `bytes`, for this user. Its own is not dropped for it. */
+/*
+ * Call with the content's mutex held: it has a new text, of `bytes`, for this user. That text itself is not dropped to
+ * make space.
+ */
 void texts_keep(struct texts *texts, struct content *content, uid_t uid, size_t bytes);
 
-/* With the content's mutex held: it takes no memory any more. */
+/* Call with the content's mutex held: it no longer uses memory. */
 void texts_leave(struct content *content);
 
-/* With the content's mutex held: frees its text, and remembers what it was. */
+/* Call with the content's mutex held: frees its text, and keeps its checksum. */
 void texts_drop(struct content *content);
 
 /* Whether this text is the one that was dropped. */

@@ -1,4 +1,4 @@
-/* Requests that are answered later than the thread that read them returns; the threads' loop has the functions. */
+/* Requests that are answered after the thread that read them has returned. loop.c implements the functions. */
 #ifndef TURN_H
 #define TURN_H
 
@@ -9,13 +9,13 @@
 struct loop;
 struct share;
 
-/* A request under way that is not answered by the thread that has read it. */
+/* A request in progress that another thread than its reader answers. */
 struct turn {
 	struct loop *loop;
 	struct share *share;
 };
 
-/* Something to be done by another thread than the calling one, which may not wait. It stays where it is until it is done. */
+/* Work for another thread, because the calling one may not wait. It must stay in place until it is done. */
 struct errand {
 	void (*run)(struct errand *errand);
 	STAILQ_ENTRY(errand) link;
@@ -23,13 +23,16 @@ struct errand {
 
 struct turns {
 	/*
-	 * The request that the calling thread processes will be answered later, by a thread that then calls answered(). False if
-	 * too many are like that: then it must be answered before its thread returns.
+	 * The request that the calling thread processes will be answered later, by a thread that then calls answered().
+	 * False if too many such requests exist: then it must be answered before its thread returns.
 	 */
 	bool (*keep)(struct turn *out);
 	void (*answered)(const struct turn *turn);
 
-	/* For a request that is kept. Once the loop is over, or without a thread to be had, the calling one does it. */
+	/*
+	 * For a kept request. Once the loop is over, or if no thread is available, the calling thread does the work
+	 * itself.
+	 */
 	void (*send)(const struct turn *turn, struct errand *errand);
 };
 

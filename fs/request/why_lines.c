@@ -24,7 +24,7 @@ struct line {
 
 TAILQ_HEAD(lines, line);
 
-/* The lines of one uid; there is none without lines. */
+/* The lines of one uid; exists only while there are lines. */
 struct user {
 	TAILQ_ENTRY(user) link;
 	uid_t uid;
@@ -36,8 +36,8 @@ TAILQ_HEAD(users, user);
 
 struct whys {
 	pthread_mutex_t mutex;
-	struct users users; /* mutex; the one refused last first */
-	size_t count;       /* mutex; of all lines */
+	struct users users; /* mutex; most recently refused first */
+	size_t count;       /* mutex; number of all lines */
 };
 
 struct whys *whys_new(void)
@@ -83,7 +83,7 @@ static time_t now(void)
 	return time.tv_sec;
 }
 
-/* getsid(0) would be our own: a caller we cannot see has no session. */
+/* getsid(0) would return our own session: a caller whose pid we cannot see has none. */
 static pid_t session_of(const struct fuse_ctx *ctx)
 {
 	pid_t session = ctx->pid > 0 ? getsid(ctx->pid) : 0;
@@ -101,7 +101,7 @@ static struct user *user_find(struct whys *whys, uid_t uid)
 	return NULL;
 }
 
-/* Moves the user to the front, and makes it if need be; NULL without memory. */
+/* Moves the user to the front, and makes the entry if there is none; NULL without memory. */
 static struct user *user_refused(struct whys *whys, uid_t uid)
 {
 	struct user *user = user_find(whys, uid);
@@ -119,7 +119,7 @@ static struct user *user_refused(struct whys *whys, uid_t uid)
 	return user;
 }
 
-/* The newest line of a session of the user, who may be NULL; or of any of them if `session` is -1. */
+/* The user's newest line of a session, or of any session if it is -1. `user` may be NULL. */
 static struct line *line_find(const struct user *user, pid_t session)
 {
 	struct line *line;
@@ -147,8 +147,8 @@ static struct line *line_new(const struct fuse_ctx *ctx, const struct atlock_why
 }
 
 /*
- * Makes room for one line at the cost of the user with the most: one who has few keeps them, whatever others do. Not by
- * TAILQ_LAST(), which reads the head as another type than it is, and compilers may take that for a promise.
+ * Makes space for one line by dropping one of the user with the most: a user with few lines keeps them, whatever others
+ * do. Avoids TAILQ_LAST(), which reads the head through another type: compilers may optimise on strict aliasing.
  */
 static void line_drop_one(struct whys *whys)
 {
@@ -167,7 +167,7 @@ static void line_drop_one(struct whys *whys)
 	line_remove(whys, most, oldest);
 }
 
-/* With the mutex held: the line replaces that of the same session. False without memory. */
+/* Call with the mutex held: the line replaces that of the same session. False without memory. */
 static bool line_add(struct whys *whys, uid_t uid, struct line *line)
 {
 	struct user *user = user_find(whys, uid);
@@ -221,12 +221,12 @@ bool why_told_held(struct whys *whys, const struct fuse_ctx *ctx, const struct a
 	return told;
 }
 
-/* Some refusals never reach us; then this is the best that can be said. */
+/* The kernel decides some refusals without us; then this is all that `why` can say. */
 static const char why_none[] =
 	"OK: nothing of yours was refused here. \"File exists\" on a lock means that somebody has it, "
 	"cat it to see who; the kernel says so without asking us\n";
 
-/* With the mutex held. */
+/* Call with the mutex held. */
 static const struct line *line_of(struct whys *whys, const struct fuse_ctx *ctx)
 {
 	const struct user *user = user_find(whys, ctx->uid);
