@@ -80,7 +80,7 @@ int attr_ticket(struct call *call, const struct atlock_name *name, const struct 
 	return 0;
 }
 
-/* A file of owners/: belongs to whom the URL belongs to. Frees `text`, of which only the length counts. */
+/* A file of owners/: belongs to the owner of the URL. Frees `text`, of which only the length is used. */
 static int attr_owned(struct call *call, char *text, size_t len, mode_t mode, int64_t since, struct stat *st)
 {
 	if (text == NULL)
@@ -111,7 +111,7 @@ int attr_reference(struct call *call, const struct atlock_reference *reference, 
 	return attr_owned(call, text, len, 0666, reference->since, st);
 }
 
-/* Whoever made it, apps of all users come and go in it. */
+/* Not the maker's alone: apps of all users come and go in it. */
 void attr_shared(struct call *call, const struct atlock_shared *shared, struct stat *st)
 {
 	attr_virtual(call->fs, 0777, st);

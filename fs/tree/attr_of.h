@@ -1,4 +1,4 @@
-/* What stat(2) shows of what the manager keeps: locks, tickets, directories, ownerships, apps. */
+/* What stat(2) shows of objects that the manager keeps: locks, tickets, directories, ownerships, apps. */
 #ifndef ATTR_OF_H
 #define ATTR_OF_H
 
@@ -6,7 +6,7 @@
 
 void attr_custom(const struct atlock_dir *dir, struct stat *st);
 
-/* A held lock; without its size, since that of its text is much work for something that is rarely looked at. */
+/* A held lock, without its size: making the text is much work for a field that is rarely read. */
 void attr_held_lock(struct call *call, const struct atlock_view *view, struct stat *st);
 
 /* The same with the size of its text. -ENOMEM. */
@@ -16,7 +16,7 @@ int attr_lock(struct call *call, const struct atlock_view *view, struct stat *st
 void attr_new_lock(struct call *call, const struct atlock_caller *caller, mode_t mode, int64_t acquired_at,
 		   struct stat *st);
 
-/* A lock nobody holds, seen through an open file or created read-only. */
+/* A free lock, seen through an open file or created read-only. */
 void attr_free_lock(struct call *call, struct stat *st);
 
 void attr_shared(struct call *call, const struct atlock_shared *shared, struct stat *st);
@@ -24,11 +24,11 @@ void attr_app(struct call *call, const struct atlock_app *app, struct stat *st);
 
 int attr_ticket(struct call *call, const struct atlock_name *name, const struct atlock_ticket *ticket, struct stat *st);
 
-/* Who owns a repository; and a reference to one, whose mode kind_reference.c explains. -ENOMEM. */
+/* The owner of a repository; and a reference to one, whose mode kind_reference.c explains. -ENOMEM. */
 int attr_ownership(struct call *call, const struct atlock_ownership *ownership, struct stat *st);
 int attr_reference(struct call *call, const struct atlock_reference *reference, struct stat *st);
 
-/* A symbolic link to a held lock, to a path of `size` bytes. */
+/* A symbolic link to a held lock, with a target of `size` bytes. */
 void attr_link(struct call *call, const struct atlock_view *view, size_t size, struct stat *st);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * Files below shared/<resource>/: what an app says of itself, one word; and the verdict. What is older than status_ttl reads
- * UNKNOWN at the very call, so the kernel keeps nothing of either.
+ * Files below shared/<resource>/: the status that an app reports of itself, one word; and the verdict. A status older
+ * than status_ttl reads UNKNOWN from that moment on, so the kernel may cache neither.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -38,7 +38,7 @@ static int app_stat(struct call *call, struct node *node, struct stat *st, struc
 	*life = (struct life){ 0 };
 	if (err != -ENOENT)
 		return err;
-	/* Only an open file still knows it. */
+	/* The app is gone: only an open file still refers to it. */
 	attr_free_lock(call, st);
 	st->st_nlink = 0;
 	return 0;
@@ -91,7 +91,7 @@ static int app_give(struct call *call, struct node *node, const struct atlock_ca
 	return atlock_app_give(call->al, app_resource(node), node->component, caller, &to, &call->why);
 }
 
-/* touch(1) says again what the file reads. Truncating alone says nothing: `> f` is followed by the word. */
+/* touch(1) reports the current status again. Truncating alone does nothing: in `> f` the word follows. */
 static int app_set(struct call *call, struct node *node, struct handle *handle, const struct stat *want, int which)
 {
 	struct atlock_caller caller;

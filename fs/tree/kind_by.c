@@ -1,6 +1,6 @@
 /*
- * by/: what is held, by owner, by who and by host. Every valid owner, who and host is a directory; listed are those that
- * hold something, with a symbolic link to each lock, named by its id. Nothing here is kept: it is read when it is asked for.
+ * by/: the held locks, by owner, by who and by host. Every valid owner, who and host is a directory; those that hold a
+ * lock are listed, each with a symbolic link per lock, named by its id. Nothing here is stored: it is read on request.
  */
 #include <errno.h>
 #include <string.h>
@@ -81,7 +81,7 @@ static int find_reached(void *arg, const struct atlock_view *view)
 	return list->reached;
 }
 
-/* Who holds nothing but what the caller may not know of is not listed. */
+/* Leaves out a group whose locks the caller may not know of. */
 static int list_group(void *arg, const char *component)
 {
 	struct group_list *list = arg;
@@ -113,7 +113,9 @@ static int group_find(struct call *call, struct node *group, const char *id, str
 	return err == 1 ? -ENOENT : err;
 }
 
-/* Only for those who may override: `rm -r` by a user who meant his own session would end what his other jobs hold. */
+/*
+ * Only for callers who may override: `rm -r` by a user who meant his own session would end the locks of his other jobs.
+ */
 static int group_unlink(struct call *call, struct node *group, const char *id)
 {
 	struct atlock_view view = { 0 };

@@ -1,6 +1,6 @@
 /*
- * config/: one file an option. Reading shows its value; a write by an administrator is the new one, whole, whatever the offset.
- * Who is an administrator is more than an owner and a mode say, so the row decides by itself.
+ * config/: one file per option. Reading shows its value; a write by an administrator is the whole new value, whatever
+ * the offset. Owner and mode cannot express who is an administrator, so the row checks permissions itself.
  */
 #include <bsd/string.h>
 #include <errno.h>
@@ -47,7 +47,7 @@ static int option_stat(struct call *call, struct node *node, struct stat *st, st
 	return option_attr(call, node->component, st, life);
 }
 
-/* A user who may not write it learns so at once. */
+/* Refuses at open(2), not only at write(2). */
 static int option_open(struct call *call, struct node *node, struct handle *handle)
 {
 	int err = caller_keep(call, handle);
@@ -87,7 +87,7 @@ static int option_write(struct call *call, struct node *node, struct handle *han
 	return atlock_configure(call->al, caller, node->component, value, &call->why);
 }
 
-/* Truncating says nothing yet: `> f` is followed by the value. */
+/* Truncating does nothing yet: in `> f` the value follows. */
 static int option_set(struct call *call, struct node *node, struct handle *handle, const struct stat *want, int which)
 {
 	struct atlock_caller caller;
@@ -132,7 +132,7 @@ static int config_list(struct call *call, struct node *dir, struct listing *out)
 	return 0;
 }
 
-/* Most likely a slip of the pen: the table says which option was meant. */
+/* Most likely a typing error: the manager's option table says which option was meant. */
 static int config_create(struct call *call, struct node *dir, const char *name, mode_t mode, struct handle *handle,
 			 struct found *out)
 {

@@ -1,4 +1,4 @@
-/* Directories of custom/: ordinary ones, with an owner, a mode and times, kept in the store. */
+/* Directories of custom/: ordinary ones, with owner, mode and times kept in the store. */
 #include <errno.h>
 #include <string.h>
 #include <time.h>
@@ -116,7 +116,7 @@ static int custom_rmdir(struct call *call, struct node *dir, const char *name)
 	return err > 0 ? -ENOENT : err;
 }
 
-/* A time as the manager takes it, INT64_MIN to leave it. Its range ends in 2262, and so does what is set. */
+/* A time as the manager takes it; INT64_MIN: unchanged. Later times than 2262 do not fit and are cut there. */
 static int64_t custom_time(const struct timespec *at, bool set)
 {
 	const int64_t most = INT64_MAX / ATLOCK_SECOND - 1;
@@ -128,7 +128,7 @@ static int64_t custom_time(const struct timespec *at, bool set)
 	return (int64_t)at->tv_sec * ATLOCK_SECOND + at->tv_nsec;
 }
 
-/* The kernel has checked who may; an owner is checked again here because a mode is worth more than a cached attribute. */
+/* permit_set() has checked the caller already. The owner is checked again here, against what the store says now. */
 static int custom_set(struct call *call, struct node *node, struct handle *handle, const struct stat *want, int which)
 {
 	struct atlock_dir_change change = {

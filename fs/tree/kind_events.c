@@ -1,7 +1,7 @@
 /*
- * events/: what happened, one file for each day of UTC, and `live`, a link to today's; `anchor` says where it begins. Lines are only
- * ever added and stay where they are, so that readers may come back with an offset. Files are as long as stat(2) says, which the
- * kernel must not keep of one that grows: `tail -f` asks again and again.
+ * events/: what happened, one file per day of UTC; `live`, a link to today's; and `anchor`, which says where the log
+ * begins. Lines are only ever appended and never move, so that readers may come back with an offset. stat(2) shows the
+ * exact size, which the kernel must not cache while the file grows: `tail -f` asks again and again.
  */
 #include <bsd/string.h>
 #include <errno.h>
@@ -19,7 +19,7 @@
 #include "steady.h"
 
 #define LIVE "live"
-#define READ_MAX (1U << 20) /* bytes in one answer; the kernel asks for less */
+#define READ_MAX (1U << 20) /* bytes in one reply; the kernel asks for less */
 
 static const char events_hint[] =
 	"events are written by the file system alone, and kept for as long as the option events_keep says";
@@ -98,7 +98,7 @@ const struct kind kind_events_live = {
 	.readlink = live_readlink,
 };
 
-/* --- anchor: where the log begins, and how it is told that what is before that is safe elsewhere --- */
+/* --- anchor: where the log begins; writing it confirms that earlier events are safe elsewhere --- */
 
 #define ANCHOR "anchor"
 #define ANCHOR_TEXT 512
@@ -176,7 +176,7 @@ static int anchor_write(struct call *call, struct node *node, struct handle *han
 	return atlock_archived(call->al, caller, value, &call->why);
 }
 
-/* Truncating says nothing yet: `> f` is followed by the event. */
+/* Truncating does nothing yet: in `> f` the event follows. */
 static int anchor_set(struct call *call, struct node *node, struct handle *handle, const struct stat *want, int which)
 {
 	struct atlock_caller caller;
@@ -237,7 +237,7 @@ static bool place_is(const struct atlock_place *place, const char *name)
 	return place->len == strlen(name) + 1 && memcmp(place->data, name, place->len) == 0;
 }
 
-/* One of those that come behind the days; its place is its name. */
+/* Lists one of the names after the days; its place is its name. */
 static int list_fixed(struct listing *out, const char *name, mode_t type)
 {
 	struct atlock_place *place = listing_place(out);

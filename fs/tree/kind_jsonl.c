@@ -1,10 +1,10 @@
 /*
- * locks.jsonl: every held lock, then every waiter, one JSON object a line. There may be millions, so it is made a page at a
- * time while it is read, and an open file keeps one page and its place. A page is one consistent state.
+ * locks.jsonl: every held lock, then every waiter, one JSON object a line. There may be millions, so it is made a page
+ * at a time while it is read, and an open file keeps one page and its place. A page is one consistent state.
  *
- * A list that is short is made as a whole, and is as long as it was said to be. The size of a long one is counted for who asks for
- * it, and it may be another by the time it is read. read(2) goes on to the end whatever was counted; reads that end where the
- * count did, while the list goes on, or that begin behind its end, fail with EIO instead of leaving out what is there.
+ * A short list is made as a whole, and its size is exact. The size of a long list is counted when it is asked for, and
+ * may have changed by the time the list is read. read(2) goes on to the end whatever was counted. Other reads that stop
+ * at the counted size while the list goes on, or that begin beyond its end, fail with EIO instead of leaving lines out.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -22,24 +22,24 @@
 #include "texts.h"
 
 #define PAGE_LINES 32
-#define PAGE_BYTES (16U * 1024) /* what lines have at most before the last of a page: texts may be long */
+#define PAGE_BYTES (16U * 1024) /* a page ends after the line that exceeds this: texts may be long */
 #define WHOLE_MAX (64U * 1024)  /* bytes of a list that is made as a whole */
 
 /* How far a list is made. */
 struct cursor {
 	struct atlock_query query;
-	struct atlock_place queue; /* of the queue that is shown, or was last */
+	struct atlock_place queue; /* of the current or the last queue */
 	struct atlock_name lock;   /* whose queue is shown; len 0: none */
 	struct atlock_place ticket;
 	enum { MAKE_LOCKS, MAKE_WAITERS, MADE } at;
 };
 
-/* A list in an open file: content->text is the part that begins at this offset, and ends where the cursor is. */
+/* A list in an open file: content->text is the part from offset `begins` up to where the cursor is. */
 struct reading {
 	struct cursor cursor;
 	size_t begins;
-	size_t counted; /* the size that was said of a long list; 0: none */
-	bool whole;     /* the text is all there is */
+	size_t counted; /* the reported size of a long list; 0: none */
+	bool whole;     /* the text is the whole list */
 };
 
 struct page {
@@ -48,7 +48,7 @@ struct page {
 	struct reach reach;
 	FILE *out;
 	struct cursor *cursor;
-	long begins; /* where its lines do in `out` */
+	long begins; /* where its lines begin in `out` */
 	unsigned int lines;
 	int err;
 };
@@ -68,7 +68,7 @@ static int put_line(struct page *page, char *line)
 	return 0;
 }
 
-/* That a lock is held is known to all who may search its directory; its text is for those who may read the lock. */
+/* All who may search a lock's directory may know that it is held; its text is only for those who may read the lock. */
 static int page_lock(void *arg, const struct atlock_view *view)
 {
 	static char nothing[1];
@@ -101,7 +101,7 @@ static int page_ticket(void *arg, const struct atlock_ticket *ticket)
 	return page->err < 0 || page_is_full(page);
 }
 
-/* The next queue that the reader may know of. */
+/* Finds the next queue that the reader may know of. */
 static int page_queue(void *arg, const struct atlock_name *name, uint64_t waiters)
 {
 	struct page *page = arg;
@@ -159,7 +159,7 @@ static int cursor_step(struct call *call, struct cursor *cursor, FILE *out)
 	return err;
 }
 
-/* The next lines, at least one, or "" at the end; or with `most` all that come until there are so many bytes. */
+/* The next lines, at least one, or "" at the end; with `most`, lines until there are that many bytes. */
 static int cursor_text(struct call *call, struct cursor *cursor, size_t most, char **text, size_t *len)
 {
 	FILE *out = open_memstream(text, len);
@@ -197,20 +197,20 @@ static int cursor_count(struct call *call, size_t *size)
 /* --- Its size, by name --- */
 
 #define SIZES 64
-#define SIZE_SHARE 10 /* of the time, one in so many parts may be spent on counting for one user */
+#define SIZE_SHARE 10 /* counting may take one part in so many of the time, per user */
 #define SIZE_CHEAP (ATLOCK_SECOND / 1000)
 
-/* What was counted last for a user. */
+/* The last count for a user. */
 struct size {
 	uid_t uid;
 	gid_t gid;
-	int64_t at; /* monotonic; 0: nothing */
+	int64_t at; /* monotonic; 0: none */
 	int64_t took;
-	int64_t changed; /* fs->changed before that */
+	int64_t changed; /* fs->changed before it was counted */
 	size_t size;
 };
 
-/* By uid; of two that share a place the later is known, and the other is counted for anew. */
+/* By uid; a later user overwrites an earlier one in the same slot, whose size is then counted anew. */
 static struct {
 	pthread_mutex_t mutex;
 	struct size of[SIZES];
@@ -225,8 +225,9 @@ static int64_t steady_now(void)
 }
 
 /*
- * Whether what was counted is still good. What is counted quickly is counted each time. Else it holds while nothing has changed, and
- * until the user may have it counted again; never for longer than a second, since groups and policy are not compared.
+ * Whether the last count is still valid. A list that is counted quickly is counted each time. Otherwise the count is
+ * valid while nothing has changed, and until the user's share of time (SIZE_SHARE) allows another; but at most a
+ * second, because groups and policy are not compared.
  */
 static bool size_holds(const struct size *size, const struct call *call, int64_t now)
 {
@@ -238,7 +239,7 @@ static bool size_holds(const struct size *size, const struct call *call, int64_t
 	return size->changed == atomic_load(&call->fs->changed) || age < SIZE_SHARE * size->took;
 }
 
-/* For stat(2) by name, after which nothing is read by that size: an open file is asked for its own. */
+/* For stat(2) by name. No read relies on that size: an open file reports its own. */
 static int size_by_name(struct call *call, size_t *out)
 {
 	struct size *kept = &sizes.of[call->ctx->uid % SIZES];
@@ -307,8 +308,8 @@ static int reading_step(struct call *call, struct content *content)
 }
 
 /*
- * Makes the list as a whole if it is short; if not, it is at its start. What was counted holds for who was told it and has not
- * read yet.
+ * Makes the list as a whole if it is short; else leaves it at its start. A counted size stays valid for a reader to
+ * whom it was reported and who has not read yet.
  */
 static int reading_begin(struct call *call, struct content *content)
 {
@@ -332,7 +333,7 @@ static int reading_begin(struct call *call, struct content *content)
 	return reading->whole ? 0 : reading_reset(content);
 }
 
-/* Goes to the part that has this offset; behind the end to the last. */
+/* Goes to the part that has this offset; beyond the end, to the last part. */
 static int reading_seek(struct call *call, struct content *content, size_t at)
 {
 	struct reading *reading = content->cursor;
@@ -347,7 +348,7 @@ static int reading_seek(struct call *call, struct content *content, size_t at)
 	return err;
 }
 
-/* Fills `data` from an offset on: how much, or a negative errno. */
+/* Fills `data` from an offset on: returns how much, or a negative errno. */
 static ssize_t reading_fill(struct call *call, struct content *content, char *data, size_t size, size_t off)
 {
 	size_t filled = 0;
@@ -371,7 +372,7 @@ static ssize_t reading_fill(struct call *call, struct content *content, char *da
 	return (ssize_t)filled;
 }
 
-/* Whether a read of a long list ends where it was counted to and the list does not, or begins behind its end. */
+/* Whether a read of a long list stops at the counted size while the list goes on, or begins beyond its end. */
 static bool reading_misses(struct call *call, struct content *content, size_t size, size_t off, size_t filled)
 {
 	const struct reading *reading = content->cursor;
@@ -420,7 +421,7 @@ static int jsonl_read(struct call *call, struct node *node, struct handle *handl
 		pthread_mutex_unlock(&content->mutex);
 		return err;
 	}
-	/* What a size was told of is the same list still, and so are pages of a short one. */
+	/* A list whose size was reported stays the same, and so does a short one that is read through pages. */
 	if (reading == NULL || (off == 0 && !content_is_told(content) && !(call->paged && reading->whole)))
 		err = reading_begin(call, content);
 	if (err == 0)
@@ -433,7 +434,7 @@ static int jsonl_read(struct call *call, struct node *node, struct handle *handl
 	return err;
 }
 
-/* What an open file is going to show is as long as that. A reader in the middle of it goes on with it. */
+/* The exact size of what an open file is about to show. A reader in the middle of the list stays with it. */
 static int reading_size(struct call *call, struct content *content, size_t *size)
 {
 	struct reading *reading = content->cursor;

@@ -39,7 +39,7 @@ static int link_may(struct call *call, const struct atlock_name *name)
 	return err;
 }
 
-/* The link is the holder's, and nothing about it may be kept: it ends with the lock. */
+/* The link belongs to the holder, and the kernel may cache nothing of it: it ends with the lock. */
 static int link_read(struct call *call, struct node *dir, const char *name, char target[ATLOCK_PATH_MAX],
 		     struct stat *st)
 {

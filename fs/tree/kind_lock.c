@@ -1,4 +1,4 @@
-/* A lock as a file: take, look at, open, give back. */
+/* A lock as a file: look up, open, read, check permissions. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -22,8 +22,8 @@ int lock_name(struct call *call, const struct node *node, struct atlock_name *ou
 }
 
 /*
- * A lock granted to a ticket must be taken up by any access under its own "@" name; a session, which has none, takes it up by
- * opening it. Whoever else looks changes nothing, so a refusal is no error here.
+ * A lock granted to a ticket must be taken up, by any access under its own "@" name; a session, which has no such name,
+ * takes it up by opening it. An access by any other caller changes nothing, so a refusal is no error here.
  */
 static void lock_take_up(struct call *call, const struct atlock_name *name, const struct atlock_view *view)
 {
@@ -43,14 +43,14 @@ bool lock_is_ending(struct call *call, const struct atlock_name *name)
 	struct atlock_view view = { 0 };
 	bool ending = atlock_get(call->al, name, &view) == 1;
 
-	/* It may have ended since the refusal. */
+	/* The grant may have ended since the refusal. */
 	if (!ending && atlock_who_is_flock(view.who))
 		ending = endings_wait(call->fs->endings, view.token);
 	atlock_view_clear(&view);
 	return ending;
 }
 
-/* Reads a lock for its attributes: 0, or 1 if it is free. Clear the view in any case. */
+/* Reads a lock for its attributes: 0, or 1 if it is free. The caller clears the view in any case. */
 static int lock_view(struct call *call, const struct atlock_name *name, struct atlock_view *view)
 {
 	int err = atlock_get(call->al, name, view);
@@ -82,7 +82,8 @@ int lock_stat(struct call *call, const struct atlock_name *name, struct stat *st
 }
 
 /*
- * The kernel keeps what it finds only if that is the same to everybody, and will be for a while: then it is told the size, too.
+ * The kernel may cache the name only if it means the same to all users, and will for a while: then the size is
+ * reported, too.
  */
 int lock_lookup(struct call *call, struct node *dir, const char *name, struct found *out)
 {
@@ -95,7 +96,10 @@ int lock_lookup(struct call *call, struct node *dir, const char *name, struct fo
 		return err;
 	stamp = cache_stamp(call->fs->cache, &lock);
 	err = lock_view(call, &lock, &view);
-	/* A holder is owner and who: another user's of the same who is not the one that is asked for, but by those who may name it. */
+	/*
+	 * "@who" names a holder, which is owner and who: another user's lock of the same who is a different one, except
+	 * for callers who may override it.
+	 */
 	if (err == 0 && lock.who[0] != '\0' && view.uid != call->ctx->uid && call->ctx->uid != 0 &&
 	    !caller_overrides(call, &lock))
 		err = 1;
@@ -116,7 +120,7 @@ int lock_lookup(struct call *call, struct node *dir, const char *name, struct fo
 	return err != 1 ? err : flocked_failed(call) ? -EIO : -ENOENT;
 }
 
-/* The kernel may have found the name in its cache, so the directory is looked at here as well. */
+/* The kernel may have found the name in its cache, so the directory is checked here as well. */
 int lock_may(struct call *call, const struct node *node, const struct atlock_view *view, int want)
 {
 	char path[ATLOCK_PATH_MAX];
@@ -133,8 +137,9 @@ int lock_may(struct call *call, const struct node *node, const struct atlock_vie
 }
 
 /*
- * Whether a lock that is held may be opened; 1: only for flock(2). Who may not read another's may wait for it, and open(2) does not say which
- * of the two it is for: then the file is as one that was made while the lock was free, and each read asks again.
+ * Whether a held lock may be opened; 1: only for flock(2). A user who may not read another's lock may still wait for
+ * it, and open(2) does not say what the file is for: then the file is treated as one made while the lock was free, and
+ * each read checks again.
  */
 static int lock_may_open(struct call *call, const struct node *node, const struct handle *handle,
 			 const struct atlock_view *view)
@@ -149,8 +154,8 @@ static int lock_may_open(struct call *call, const struct node *node, const struc
 }
 
 /*
- * The kernel looked the name up just before. If the lock went away since, ESTALE makes it look again, and then O_CREAT,
- * which open does not show us, does what the caller meant.
+ * The kernel has just looked the name up. If the lock went away since, ESTALE makes it look again, and O_CREAT, which
+ * OPEN does not show us, then does what the caller meant.
  */
 static int lock_open(struct call *call, struct node *node, struct handle *handle)
 {
@@ -180,7 +185,7 @@ static int lock_open(struct call *call, struct node *node, struct handle *handle
 	return err == 1 ? -ESTALE : err < 0 ? err : may < 0 ? may : 0;
 }
 
-/* The kernel may have found the name in its cache, so the directory is looked at as well. */
+/* The kernel may have found the name in its cache, so the directory is checked as well. */
 static int lock_access(struct call *call, struct node *node, int err)
 {
 	if (err == 0)
@@ -197,7 +202,7 @@ static int lock_node_stat(struct call *call, struct node *node, struct stat *st,
 		err = lock_stat(call, &name, st, life);
 	if (err != 1)
 		return err;
-	/* Only an open file still knows it. */
+	/* The lock is gone: only an open file still refers to it. */
 	st->st_nlink = 0;
 	return 0;
 }
@@ -209,9 +214,9 @@ int lock_refuse_stale(struct call *call, const struct node *node)
 }
 
 /*
- * Whether an open file may show the lock as it is now: 0; 1 if it shows nothing; a negative errno. One of a lock that is gone is
- * stale. One that was made while the lock was free was checked for no holder's text yet, so each holder's mode and directory decide
- * anew, as they would for a new open.
+ * Whether an open file may show the current lock: 0; 1 if it shows nothing; a negative errno. A file of a lock that is
+ * gone is stale. A file made while the lock was free has not been checked for any holder's text, so each holder's mode
+ * and directory decide anew, as for a new open(2).
  */
 static int lock_may_show(struct call *call, struct node *node, const struct handle *handle,
 			 const struct atlock_view *view, int found)

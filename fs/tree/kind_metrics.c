@@ -1,6 +1,6 @@
 /*
- * metrics/: what is counted, for Prometheus. The directory is one that node_exporter's textfile collector can be pointed at.
- * The file is made when it is opened, and its time is now: it is never stale.
+ * metrics/: counters for Prometheus. node_exporter's textfile collector can be pointed at the directory. The file is
+ * made when it is opened, and its time is now: it is never stale.
  */
 #include <errno.h>
 #include <stdlib.h>

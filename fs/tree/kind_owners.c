@@ -1,6 +1,6 @@
 /*
- * owners/: directories that nobody made, as in repos/. Every component of every spelling of a URL is one, so that a URL can be
- * pasted in as it is; what is listed is the one spelling. Nothing here quotes a name: it may be a password.
+ * owners/: virtual directories, as in repos/. Every component of every spelling of a URL is one, so that a URL can be
+ * pasted in as it is; only the canonical spelling is listed. Nothing here quotes a name: it may be a password.
  */
 #include <errno.h>
 
@@ -96,7 +96,7 @@ static int owners_list(struct call *call, struct node *dir, struct listing *out)
 	return err < 0 ? err : atlock_owners_list(call->al, &path, listing_place(out), list_one, out);
 }
 
-/* The kernel has found that it is not there, so it is the name of a file. */
+/* A lookup has found no directory of this name, so it is the name of a file. */
 static int owners_mkdir(struct call *call, struct node *dir, const char *name, mode_t mode, struct found *out)
 {
 	(void)dir, (void)name, (void)mode, (void)out;
@@ -111,7 +111,7 @@ static int count_one(void *arg, const char *component, bool directory)
 	return 1;
 }
 
-/* Removing what nobody made changes nothing, but `rm -r` and tidy scripts expect it to work. */
+/* Removing a virtual directory changes nothing, but `rm -r` and tidy scripts expect it to work. */
 static int owners_rmdir(struct call *call, struct node *dir, const char *name)
 {
 	struct atlock_owners_path path;

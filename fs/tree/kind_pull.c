@@ -1,6 +1,6 @@
 /*
- * pulls/: for every pull request a directory with what it holds and how its projects stand. All that can be named are there;
- * listed are those somebody wrote about. Removing one closes it.
+ * pulls/: for every pull request a directory with the locks it holds and the status of its projects. Every valid one
+ * exists; those with something written to them are listed. Removing one closes it.
  */
 #include <errno.h>
 #include <string.h>
@@ -128,7 +128,10 @@ static int count_lock(void *arg, const struct atlock_view *view)
 	return pull_seen(arg, NULL, false);
 }
 
-/* Its parts are there as long as it can be named, so removing an empty one changes nothing; `rm -r` does that on its way. */
+/*
+ * The parts exist as long as the pull request can be named, so removing an empty one changes nothing; `rm -r` does that
+ * on its way.
+ */
 static int pull_rmdir(struct call *call, struct node *dir, const char *name)
 {
 	struct atlock_pull_name pull;

@@ -1,7 +1,7 @@
 /*
- * The files of a pull request: head, meta, projects.tsv, summary. One write call is one request, all or nothing. Where a
- * buffered writer was cut off, which shows by full blocks, all of it waits for what follows, or for close(2), whose error it
- * may then become: a long table is still one request. Offsets mean nothing.
+ * The files of a pull request: head, meta, projects.tsv, summary. One write call is one request, all or nothing. If a
+ * full block shows that a buffered writer was cut off, all of its text waits for the next write, or for close(2), which
+ * may then return its error: so a long table is still one request. Offsets mean nothing.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -56,7 +56,7 @@ int pull_file_unlink(struct call *call, struct node *dir, const char *name)
 	struct atlock_caller caller;
 	int err = strcmp(files[what], name) != 0 ? -EISDIR : pull_of(call, dir, &pull);
 
-	/* A summary is there as long as what it is made of. */
+	/* A summary exists as long as the data it is made of. */
 	if (err < 0 || what == ATLOCK_PULL_SUMMARY)
 		return err;
 	err = caller_user(call, &caller);
@@ -96,7 +96,7 @@ static int file_apply(struct call *call, struct node *node, struct content *cont
 	return err;
 }
 
-/* Takes what waited out of the open file; refused or not, it is not tried again. */
+/* Applies the text that waited and removes it from the open file; it is not tried again, even if it was refused. */
 static int tail_apply(struct call *call, struct node *node, struct content *content)
 {
 	char *text = content->tail;
@@ -111,8 +111,8 @@ static int tail_apply(struct call *call, struct node *node, struct content *cont
 }
 
 /*
- * Whether more of the same text may follow: a full block is what buffered writers cut at, and one write call of more than
- * FS_WRITE_MAX comes from the kernel in pieces, of which the first is short by where in a page the caller has it.
+ * Whether more of the same text may follow: buffered writers cut at a full block, and the kernel splits a write call of
+ * more than FS_WRITE_MAX into pieces, of which the first is shorter if the caller's buffer does not begin at a page.
  */
 static bool write_goes_on(size_t len)
 {
@@ -120,14 +120,14 @@ static bool write_goes_on(size_t len)
 }
 
 /*
- * A write call of several pieces whose last one fails returns to its caller how far it came, without the error. That is for
- * his next call, which goes on with the rest, or for close(2).
+ * If a write call is split and a later piece fails, write(2) returns the bytes written so far, without the error. The
+ * error is reported by the caller's next call, which goes on with the rest, or by close(2).
  */
 static int refusal_take(struct call *call, struct content *content)
 {
 	int err = content->refused;
 
-	/* The reason was told with that piece. */
+	/* `why` has had the reason since that piece failed. */
 	if (err < 0)
 		call_told(call);
 	content->refused = 0;
@@ -181,7 +181,7 @@ static int file_flush(struct call *call, struct node *node, struct handle *handl
 	return err;
 }
 
-/* Truncating goes with writing; the file has no times of its own. */
+/* Truncating is part of writing; the file has no times of its own. */
 static int file_set(struct call *call, struct node *node, struct handle *handle, const struct stat *want, int which)
 {
 	if ((which & (FUSE_SET_ATTR_MODE | FUSE_SET_ATTR_UID | FUSE_SET_ATTR_GID)) != 0)

@@ -1,4 +1,4 @@
-/* projects/ of a pull request: a file for each project, called as its lock is, that has its status in it. */
+/* projects/ of a pull request: a file per project, named as its lock is, with its status as content. */
 #include <bsd/string.h>
 #include <errno.h>
 #include <stdio.h>
@@ -32,7 +32,7 @@ int pull_project_path(const struct node *dir, const char *name, char out[ATLOCK_
 	return 0;
 }
 
-/* What `name` below `dir` is: 0 a project, 1 a directory. */
+/* Whether `name` below `dir` is a project (0) or a directory (1). */
 static int project_find(struct call *call, struct node *dir, const char *name, struct atlock_pull_name *pull,
 			struct atlock_name *project)
 {
@@ -119,7 +119,7 @@ static int projects_rmdir(struct call *call, struct node *dir, const char *name)
 	return err < 0 ? err : any ? -ENOTEMPTY : 0;
 }
 
-/* The first write makes it: until then an open file is all there is. */
+/* The first write makes the project: until then only the open file exists. */
 static int projects_create(struct call *call, struct node *dir, const char *name, mode_t mode, struct handle *handle,
 			   struct found *out)
 {

@@ -1,4 +1,7 @@
-/* queue/: for every lock a directory with its waiters. Only queues with waiters are listed; all others are there and empty. */
+/*
+ * queue/: for every lock a directory with its waiters. Only queues with waiters are listed; all others exist and are
+ * empty.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -18,7 +21,10 @@ static int queue_dir_stat(struct call *call, struct node *node, struct stat *st,
 	return mirror_stat(call, node->dir, 0777, st, life);
 }
 
-/* Whoever may not take a lock in a directory of custom/ may not queue for it either: the directory's mode says so. */
+/*
+ * A user who may not take a lock in a directory of custom/ may not queue for it either: the queue has the directory's
+ * mode.
+ */
 static int queue_stat(struct call *call, struct node *node, struct stat *st, struct life *life)
 {
 	return mirror_stat(call, node->parent->dir, 0777, st, life);
@@ -96,7 +102,7 @@ static int any_ticket(void *arg, const struct atlock_ticket *ticket)
 	return 1;
 }
 
-/* As below repos/: nobody made it, so removing it when it is empty changes nothing. */
+/* As below repos/: the directory is virtual, so removing it when it is empty changes nothing. */
 static int queue_dir_rmdir(struct call *call, struct node *dir, const char *name)
 {
 	char path[ATLOCK_PATH_MAX];
@@ -143,7 +149,7 @@ static int queue_lookup(struct call *call, struct node *dir, const char *name, s
 	return err;
 }
 
-/* Somebody who has a ticket already keeps it: another priority is a rename, not a second place in the queue. */
+/* A holder that already has a ticket keeps it: another priority is a rename, not a second place in the queue. */
 static int enqueue_again(struct call *call, const struct atlock_name *lock, uint64_t number)
 {
 	struct atlock_ticket ticket = { 0 };
@@ -156,7 +162,7 @@ static int enqueue_again(struct call *call, const struct atlock_name *lock, uint
 	return -EEXIST;
 }
 
-/* What the new file shows: the ticket, or, if the lock was free and is the caller's now, the lock. */
+/* Attributes of the new file: the ticket or, if the lock was free and is the caller's now, the lock. */
 static int enqueue_stat(struct call *call, const struct atlock_name *lock, uint64_t number, struct stat *st)
 {
 	struct atlock_ticket ticket = { 0 };
@@ -209,7 +215,7 @@ static int queue_create(struct call *call, struct node *dir, const char *name, m
 	return enqueue_stat(call, &lock, err == 2 ? 0 : number, &out->st);
 }
 
-/* Finds a ticket and the caller's right to it. */
+/* Finds a ticket and checks the caller's right to it. */
 static int queue_own(struct call *call, struct node *dir, const char *name, struct atlock_name *lock,
 		     struct atlock_ticket *ticket, struct atlock_caller *caller)
 {
@@ -238,7 +244,7 @@ static int queue_unlink(struct call *call, struct node *dir, const char *name)
 	return err == 1 ? -ENOENT : err;
 }
 
-/* EINVAL would make mv speak of a directory moved into itself. */
+/* With EINVAL, mv would complain of a directory moved into itself. */
 static int queue_rename(struct call *call, struct node *dir, const char *from, const char *to, unsigned int flags)
 {
 	struct atlock_ticket ticket = { 0 };

@@ -1,6 +1,6 @@
 /*
- * A reference to a repository as a file. Whoever makes one owns the URL; whoever may not is told by us who does, so the mode
- * lets everybody through the kernel: 0666, as the directories are 0777.
+ * A reference to a repository as a file. The user who makes one owns the URL. Other users are refused by the manager,
+ * which says who owns it; so the mode lets every user through: 0666, as the directories are 0777.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -66,7 +66,7 @@ static int reference_read(struct call *call, const struct node *node, struct atl
 	return err < 0 ? err : atlock_reference_get(call->al, &path, out);
 }
 
-/* One that is gone is known only to an open file. */
+/* After its removal, only an open file refers to it. */
 static int reference_stat(struct call *call, struct node *node, struct stat *st, struct life *life)
 {
 	struct atlock_reference reference;
@@ -96,7 +96,7 @@ static int reference_text(struct call *call, struct node *node, struct handle *h
 	return *text == NULL ? -ENOMEM : 0;
 }
 
-/* To open one for writing is to make it once more: what touch(1) does. ESTALE makes the kernel look again if it is gone. */
+/* Opening one for writing makes it once more, as touch(1) does. If it is gone, ESTALE makes the kernel look again. */
 static int reference_again(struct call *call, struct node *node)
 {
 	struct atlock_reference reference;
@@ -117,7 +117,7 @@ static int reference_open(struct call *call, struct node *node, struct handle *h
 	return err < 0 ? err : 0;
 }
 
-/* touch(1) on one's own finds nothing to do; it must fail on another's even after a failed open. */
+/* touch(1) on one's own reference has nothing to do; on another's it must fail, even after a failed open. */
 static int reference_set(struct call *call, struct node *node, struct handle *handle, const struct stat *want,
 			 int which)
 {

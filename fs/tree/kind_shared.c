@@ -1,6 +1,6 @@
 /*
- * shared/ and its directories: a resource is made and removed as one, in it are apps/, the verdict, and while it is held the
- * lock. All are 0777 and not sticky: it is the manager who decides who may.
+ * shared/ and its directories: a resource is made and removed as a whole; it contains apps/, the verdict and, while it
+ * is held, the lock. All are 0777 and not sticky: the manager decides who may change them.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -120,7 +120,7 @@ static int resource_lookup(struct call *call, struct node *dir, const char *name
 	return is_stop(name) ? lock_lookup(call, dir, name, out) : -ENOENT;
 }
 
-/* The lock comes first: `rm -r` gives it back before it removes the app that has it. */
+/* The lock comes first: `rm -r` gives it back before it removes the app that holds it. */
 static int resource_list(struct call *call, struct node *dir, struct listing *out)
 {
 	struct found found = { .dir = NODE_NO_DIR };
@@ -143,7 +143,7 @@ static int resource_create(struct call *call, struct node *dir, const char *name
 	return is_stop(name) ? lock_create(call, dir, name, mode, handle, out) : -EPERM;
 }
 
-/* What belongs to the resource goes with it. Removing it before, as `rm -r` does, is for those who may remove both. */
+/* The parts of a resource go with it. Removing one before, as `rm -r` does, needs the right to remove the resource. */
 static int resource_may_remove(struct call *call, const struct node *dir)
 {
 	struct atlock_shared shared;
@@ -213,7 +213,7 @@ static int apps_list(struct call *call, struct node *dir, struct listing *out)
 	return atlock_app_list(call->al, dir->parent->component, listing_place(out), list_app, out);
 }
 
-/* Registering is writing, also where nothing is written: a file that is opened to be read is not made. */
+/* Creating the file registers the app, even if nothing is written: so a file opened for reading only is not created. */
 static int apps_create(struct call *call, struct node *dir, const char *name, mode_t mode, struct handle *handle,
 		       struct found *out)
 {

@@ -1,4 +1,4 @@
-/* The files of the root that the daemon writes: health, why, README. Each is one function that makes its text. */
+/* The files of the root that the daemon generates: health, why, README. Each is one function that makes its text. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,7 +33,7 @@ static int health_text(struct call *call, struct node *node, struct handle *hand
 	return *text == NULL ? -ENOMEM : 0;
 }
 
-/* For stat(), which must not wait for a look at the store: a directory is locked meanwhile. */
+/* For stat(), which must not wait for the store: the kernel holds the directory's lock meanwhile. */
 static int health_known(struct call *call, struct node *node, struct handle *handle, char **text, size_t *len)
 {
 	(void)node, (void)handle;

@@ -1,6 +1,6 @@
 /*
- * A ticket as a file. It is gone once the lock is granted; a file that is still open then reads as the lock, since that is
- * what it stood for.
+ * A ticket as a file. It ends when the lock is granted; a file that is still open then reads as the lock that it waited
+ * for.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -12,14 +12,14 @@
 #include "rows.h"
 #include "ticket_name.h"
 
-/* What became of the ticket a node names. */
+/* What became of the ticket that a node names. */
 struct ticket_state {
 	struct atlock_name lock;
 	struct atlock_ticket ticket;
 	struct atlock_view view;
 	struct atlock_caller caller;
 	enum { TICKET_WAITS, TICKET_GRANTED, TICKET_GONE } is;
-	bool own; /* it is the caller's */
+	bool own; /* the ticket is the caller's */
 };
 
 static void state_clear(struct ticket_state *state)
@@ -28,7 +28,7 @@ static void state_clear(struct ticket_state *state)
 	atlock_view_clear(&state->view);
 }
 
-/* The lock counts as what the ticket became only for its own holder. */
+/* For its own holder only, the ticket has become the lock. */
 static int state_read(struct call *call, struct node *node, struct ticket_state *state)
 {
 	struct ticket_name name = { 0 };
@@ -111,7 +111,7 @@ static int ticket_open(struct call *call, struct node *node, struct handle *hand
 	return err;
 }
 
-/* touch(1) on one's own ticket finds nothing to do: it waits, or it was granted meanwhile. */
+/* touch(1) on one's own ticket has nothing to do: it waits, or was granted meanwhile. */
 static int ticket_set(struct call *call, struct node *node, struct handle *handle, const struct stat *want, int which)
 {
 	struct ticket_state state = { 0 };

@@ -1,6 +1,6 @@
 /*
- * Directories that nobody made: repos/ and everything above its locks, and global/. All valid ones are there; they list
- * what exists below them. They are 0777 and not sticky so that the kernel leaves it to us who may release a lock.
+ * Virtual directories: repos/ and everything above its locks, and global/. Every valid one exists; it lists what exists
+ * below it. They are 0777 and not sticky: the manager decides who may release a lock.
  */
 #include <errno.h>
 
@@ -35,7 +35,7 @@ static int virtual_list(struct call *call, struct node *dir, struct listing *out
 	return err < 0 ? err : atlock_children(call->al, path, listing_place(out), list_child, out);
 }
 
-/* The kernel has found that it is not there, so it is the name of a free lock. */
+/* A lookup has found no directory of this name, so it is the name of a free lock. */
 static int virtual_mkdir(struct call *call, struct node *dir, const char *name, mode_t mode, struct found *out)
 {
 	(void)dir, (void)mode, (void)out;
@@ -50,7 +50,7 @@ static int count_child(void *arg, const char *component, const struct atlock_vie
 	return 1;
 }
 
-/* Removing what nobody made changes nothing, but `rm -r` and tidy scripts expect it to work. */
+/* Removing a virtual directory changes nothing, but `rm -r` and tidy scripts expect it to work. */
 static int virtual_rmdir(struct call *call, struct node *dir, const char *name)
 {
 	char path[ATLOCK_PATH_MAX];

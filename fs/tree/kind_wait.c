@@ -1,10 +1,10 @@
 /*
- * wait/<lock>: a file for every lock there could be, none of them listed. read(2) of it blocks until the lock is the caller's
- * and then gives the lock's text; writing it blocks in the write, which says how to wait.
+ * wait/<lock>: a file for every possible lock, none of them listed. read(2) blocks until the lock is the caller's and
+ * then returns the lock's text; write(2), which says how to wait, blocks as well.
  *
- * What the text will be is not known before, and its length neither. A size that is larger makes the kernel ask for the pages
- * of it (sendfile(2), splice(2)), as it would not at size 0, and a short answer ends the file. It is as large as a block, which tools
- * take as no more than a hint (in /sys all sizes are such), and those that insist on it (tar, rsync) fail after the wait, loudly.
+ * Neither the text nor its length is known before the grant. A size larger than the text makes the kernel ask for its
+ * pages (sendfile(2), splice(2)), which it would not at size 0, and a short read ends the file. Tools take the size as
+ * no more than a hint, as all sizes in /sys are; those that insist on it (tar, rsync) fail after the wait, loudly.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -21,7 +21,7 @@
 #include "permit.h"
 #include "rows.h"
 
-#define WAIT_SIZE (1024U * 1024) /* more than any lock's text, and than the kernel reads ahead */
+#define WAIT_SIZE (1024U * 1024) /* more than any lock's text, and than the kernel's read-ahead */
 
 static const char wait_hint[] =
 	"nothing is kept in wait/: cat wait/<lock>, or write to it, waits until the lock is yours; rm <lock> gives it back";
@@ -31,7 +31,7 @@ static int wait_dir_stat(struct call *call, struct node *node, struct stat *st, 
 	return mirror_stat(call, node->dir, 0555, st, life);
 }
 
-/* Once the lock is there, the size is that of its text. */
+/* Once the lock is granted, the size is that of its text. */
 static int wait_stat(struct call *call, struct node *node, struct stat *st, struct life *life)
 {
 	struct handle *reader = node == NULL ? NULL : pages_reader(call, node);
@@ -81,7 +81,7 @@ static int wait_set(struct call *call, struct node *node, struct handle *handle,
 			   "nothing waits by touching: read a file in wait/, or write to it, to wait for its lock");
 }
 
-/* Gives the next part of what is there, as a pipe would: by how much was read, not by offset. */
+/* Returns the next part of the text, by how much was read and not by offset, as a pipe does. */
 static int reply_text(struct call *call, struct content *content, size_t size)
 {
 	size_t left = content->len - content->pos;
@@ -89,7 +89,7 @@ static int reply_text(struct call *call, struct content *content, size_t size)
 	int err = fuse_reply_buf(call->req, n == 0 ? NULL : content->text + content->pos, n);
 
 	content->pos += n;
-	/* What was read to its end takes no memory. */
+	/* A text that was read to its end is freed. */
 	if (content->pos == content->len && !content->paged) {
 		free(content->text);
 		content->text = NULL;
@@ -98,7 +98,7 @@ static int reply_text(struct call *call, struct content *content, size_t size)
 	return err;
 }
 
-/* The same of a page, by offset. Behind the end it was not asked for in good faith; see pages.h. */
+/* The same for a page, by offset. Beyond the end: EIO, see pages.h. */
 static int reply_page(struct call *call, struct content *content, size_t size, size_t off)
 {
 	size_t left = off < content->len ? content->len - off : 0;
@@ -109,7 +109,9 @@ static int reply_page(struct call *call, struct content *content, size_t size, s
 	return fuse_reply_buf(call->req, left == 0 ? NULL : content->text + off, size < left ? size : left);
 }
 
-/* The lock may have ended between the grant and now: two calls of one holder were told, and the other gave it back. */
+/*
+ * The lock may have ended between the grant and now: two calls of one holder got the grant, and the other gave it back.
+ */
 static int answer_text(struct call *call, struct node *node, struct handle *handle, size_t size, bool paged,
 		       const struct atlock_grant *grant)
 {
@@ -152,7 +154,7 @@ static int answer_read(struct call *call, struct node *node, struct handle *hand
 	return answer_text(call, node, handle, size, false, grant);
 }
 
-/* Of the first page: no other is waited for. */
+/* For the first page: no other page waits. */
 static int answer_page(struct call *call, struct node *node, struct handle *handle, size_t size,
 		       const struct atlock_grant *grant)
 {
@@ -167,7 +169,7 @@ static int answer_write(struct call *call, struct node *node, struct handle *han
 	return fuse_reply_write(call->req, size);
 }
 
-/* Takes the lock if it is free: what O_NONBLOCK asks for. */
+/* Takes the lock if it is free, as O_NONBLOCK asks. */
 static int wait_try(struct call *call, const struct atlock_request *req, struct node *node, struct handle *handle,
 		    size_t size, park_answer_fn *answer)
 {
@@ -202,9 +204,10 @@ static int wait_for(struct call *call, struct atlock_request req, struct node *n
 }
 
 /*
- * A page is never waited for: the process that touches it may hold a directory in the kernel meanwhile (getdents(2) into a mapping of
- * this file), and with it all other users of that. The lock is taken if it is free. If not, sendfile(2) fails, after which cat and
- * copyfile read, and wait; a mapping gives SIGBUS.
+ * A page is never waited for: the process that touches it may hold a directory's lock in the kernel meanwhile
+ * (getdents(2) into a mapping of this file), and all other users of that directory would wait. The lock is taken if it
+ * is free. If not, sendfile(2) fails, after which cat and copyfile fall back to read(2), and wait; a mapping gets
+ * SIGBUS.
  */
 static int wait_page(struct call *call, struct node *node, struct handle *handle, size_t size, off_t off)
 {
@@ -237,8 +240,8 @@ static int wait_read(struct call *call, struct node *node, struct handle *handle
 }
 
 /*
- * bash writes each line of a printf by itself. The first has waited; what follows on the same open file changes the lock that
- * it got.
+ * bash writes each line of a printf separately. The first write has waited; later ones on the same open file change the
+ * lock that it got.
  */
 static int wait_more(struct call *call, struct node *node, struct handle *handle, const char *data, size_t len)
 {

@@ -1,4 +1,7 @@
-/* Locks as files: what their directories do to them. The rows of an open lock itself are in kind_lock.c. */
+/*
+ * Locks as files: the operations of directories of locks, and those of an open lock that have files of their own.
+ * kind_lock.c has the row.
+ */
 #ifndef LOCK_FILE_H
 #define LOCK_FILE_H
 
@@ -7,14 +10,14 @@
 #include "kind.h"
 
 /*
- * Finds a held lock by name; -ENOENT if it is free, or if the name says "@who" and that is not who holds it. An access by
+ * Finds a held lock by name; -ENOENT if it is free, or if the name says "@who" and another who holds it. An access by
  * its own "@" name takes up a lock that was granted to a waiting ticket.
  */
 int lock_lookup(struct call *call, struct node *dir, const char *name, struct found *out);
 
 /*
- * Takes the lock for a handle that may write, or with O_EXCL. A read-only handle is made for a free lock too (flock(1) opens
- * like that): it takes nothing.
+ * Takes the lock for a handle that may write, or with O_EXCL. A read-only handle is also made for a free lock (flock(1)
+ * opens like that): it takes nothing.
  */
 int lock_create(struct call *call, struct node *dir, const char *name, mode_t mode, struct handle *handle,
 		struct found *out);
@@ -24,16 +27,18 @@ int lock_unlink(struct call *call, struct node *dir, const char *name);
 /* The lock that a node of kind_lock names. */
 int lock_name(struct call *call, const struct node *node, struct atlock_name *out);
 
-/* Whether a refusal was by a flock whose file is closed: then it is over now, and the call is worth another try. */
+/*
+ * Whether a call was refused because of a flock whose file is closed: then the flock has ended now; try the call again.
+ */
 bool lock_is_ending(struct call *call, const struct atlock_name *name);
 
-/* permit_mode() for a lock that is held, reached by its name. */
+/* permit_mode() for a held lock that was reached by its name. */
 int lock_may(struct call *call, const struct node *node, const struct atlock_view *view, int want);
 
-/* Says that an open file is of a lock that has ended: -ESTALE. */
+/* Refuses because an open file is of a lock that has ended: -ESTALE. */
 int lock_refuse_stale(struct call *call, const struct node *node);
 
-/* Attributes of a lock, of a free one too: 0, or 1 if it is free. */
+/* Attributes of a lock, also of a free one: 0, or 1 if it is free. */
 int lock_stat(struct call *call, const struct atlock_name *name, struct stat *st, struct life *life);
 
 /* lock_set.c: chmod, chown, utimensat, truncate */
@@ -43,7 +48,7 @@ int lock_set(struct call *call, struct node *node, struct handle *handle, const 
 int lock_write(struct call *call, struct node *node, struct handle *handle, const char *data, size_t len);
 int lock_flush(struct call *call, struct node *node, struct handle *handle);
 
-/* lock_flock.c: flock(2), and what happens to it when a descriptor of the file is closed, and the last one */
+/* lock_flock.c: flock(2); and what closing a descriptor of the file, and the last one, does to its lock */
 int lock_flock(struct call *call, struct node *node, struct handle *handle, int op);
 void lock_flock_flush(struct call *call, struct handle *handle);
 void lock_flock_end(struct call *call, struct node *node, struct handle *handle);

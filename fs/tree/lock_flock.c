@@ -1,6 +1,6 @@
 /*
- * flock(2): the open file description is the holder, so the lock ends with its last descriptor, through dup, fork and exec,
- * and when its processes are killed. It waits in the lock's queue like everybody else.
+ * flock(2): the open file description is the holder, so the lock ends with its last descriptor, through dup, fork and
+ * exec, and when its processes are killed. It waits in the lock's queue like any other holder.
  */
 #include <errno.h>
 #include <stdatomic.h>
@@ -36,7 +36,7 @@ static int flock_granted(struct call *call, struct node *node, struct handle *ha
 	flocked_set(flocked, grant->token, end);
 	endings_add(call->fs->endings, &flocked->ending, grant->token);
 	err = fuse_reply_err(call->req, 0);
-	/* What it had before it keeps. */
+	/* A lock that it held before this call stays held. */
 	if (err != 0 && !grant->again) {
 		flocked_set(flocked, 0, NULL);
 		endings_end(call->fs->endings, &flocked->ending);
@@ -92,7 +92,7 @@ static int flock_lock(struct call *call, struct node *node, struct handle *handl
 	return park_wait(call, &req, node, handle, 0, flock_granted);
 }
 
-/* If the store fails the lock stays held, and the caller is told: he may try again, or close the file. */
+/* If the store fails, the lock stays held and the caller gets the error: he may try again, or close the file. */
 static int flock_unlock(struct call *call, struct node *node, struct handle *handle)
 {
 	struct flocked *flocked = handle->flocked;
@@ -135,7 +135,7 @@ void lock_flock_flush(struct call *call, struct handle *handle)
 		endings_expect(call->fs->endings, &flocked->ending);
 }
 
-/* The last descriptor is closed, so no other call has the handle. */
+/* The last descriptor is closed, so no other call uses the handle. */
 void lock_flock_end(struct call *call, struct node *node, struct handle *handle)
 {
 	struct flocked *flocked = handle->flocked;

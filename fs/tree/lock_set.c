@@ -1,6 +1,7 @@
 /*
- * What chmod, chown, utimensat and truncate mean on a lock: its mode; a transfer; its lease; and that the next write replaces
- * the user's keys. Truncating alone changes nothing: `> f` on a lock one holds already must not lose what is noted there.
+ * What chmod, chown, utimensat and truncate mean on a lock: set its mode; transfer it; renew or set its lease; and make
+ * the next write replace the user's keys. Truncating alone changes nothing: `> f` on a lock that the caller already
+ * holds must not lose its keys.
  */
 #include <bsd/string.h>
 #include <errno.h>
@@ -15,13 +16,13 @@
 
 #define SET_TIMES (FUSE_SET_ATTR_ATIME | FUSE_SET_ATTR_MTIME | FUSE_SET_ATTR_ATIME_NOW | FUSE_SET_ATTR_MTIME_NOW)
 
-/* The table of the contract has EPERM for all of these, whoever the other holder is. */
+/* The contract (errno table) has EPERM for all of these, whatever the other holder is. */
 static int set_error(int err)
 {
 	return err == -EACCES || err == -EBUSY ? -EPERM : err == 1 ? -ENOENT : err;
 }
 
-/* truncate(2) by name wants what open(2) to write wants. */
+/* truncate(2) by name needs the same access as open(2) for writing. */
 static int set_may_write(struct call *call, const struct node *node, const struct atlock_name *name)
 {
 	struct atlock_view view = { 0 };
@@ -106,8 +107,8 @@ static int set_owner(struct call *call, const struct atlock_request *req, const 
 #define TENTH (ATLOCK_SECOND / 10)
 
 /*
- * How long from now until then. `touch -d '+1 hour'` comes to us some microseconds later, and is meant as an hour: a tenth of
- * a second does not count in a long lease.
+ * The lease from now until then. `touch -d '+1 hour'` reaches us some microseconds later, and means an hour: a long
+ * lease is rounded to a tenth of a second.
  */
 static int64_t lease_until(struct call *call, const struct timespec *at)
 {
@@ -123,17 +124,17 @@ static int64_t lease_until(struct call *call, const struct timespec *at)
 }
 
 /*
- * The second step of touch(1): the thread that took the lock a moment ago sets its times to now, by the open file, which the
- * kernel does not tell. Its lease has just begun. To renew it would be another commit, which the caller waits for, and an
- * event, for nothing: a moment is less than a second, and than a hundredth of the lease. Another process means to renew, and
- * so does whoever changed the lock since: both count from now.
+ * The second step of touch(1): the thread that took the lock a moment ago sets its times to now, through the open file,
+ * which FUSE does not tell us. Its lease has just begun. Renewing it would cost another commit, which the caller waits
+ * for, and an event, for nothing: a moment is less than a second, and less than a hundredth of the lease. Another
+ * process does mean to renew, and so does a caller after a change of the lock: both leases count from now.
  */
 static bool set_is_new(struct call *call, const struct atlock_request *req)
 {
 	struct atlock_view view = { 0 };
 	bool is_new;
 
-	/* Whoever does not hold it is told so by what comes next. */
+	/* A caller that does not hold the lock is refused by the next step. */
 	if (atlock_holds(call->al, req->name, req->caller, &view, NULL) != 0)
 		return false;
 	is_new = view.state == ATLOCK_ACQUIRED && view.version == 1 && view.pid > 0 && view.pid == req->caller->pid &&
@@ -148,8 +149,8 @@ static bool set_is_new(struct call *call, const struct atlock_request *req)
 }
 
 /*
- * Now renews the lease; a time to come is when it ends. Any other time would be a lie about the past. touch(1) comes here too
- * when its open was refused, and prints the error of that: the reason for it is the one to keep.
+ * Now renews the lease; a future time is its end. Any other time would be a lie about the past. touch(1) also comes
+ * here when its open was refused, and prints the error of the open: so `why` must keep the reason for that.
  */
 static int set_times(struct call *call, struct atlock_request req, const struct stat *want, int which)
 {
@@ -170,11 +171,11 @@ static int set_times(struct call *call, struct atlock_request req, const struct 
 	} else if (set_is_new(call, &req)) {
 		return 0;
 	}
-	/* A lease that gets longer makes nothing untrue that the kernel was told. */
+	/* A lease that gets longer leaves all that the kernel caches true. */
 	req.own = req.ttl == 0 && req.name->who[0] == '\0' ? &own : NULL;
 	err = atlock_renew(call->al, &req, NULL, &call->why);
 	cache_own(call->fs->cache, req.name, own);
-	/* Its own holder's, but what it is for is not allowed any more. */
+	/* The caller holds it, but the lock's use is no longer allowed. */
 	if (err == -EBUSY && call->why.code == ATLOCK_IN_USE)
 		return err;
 	err = set_error(err);

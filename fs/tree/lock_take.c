@@ -1,6 +1,6 @@
 /*
- * CREATE and UNLINK: a lock is taken and given back. Both wait for the store, which may wait for the disk, and neither keeps
- * its thread meanwhile: what the answer needs is put into a job, and whoever makes the commit answers.
+ * CREATE and UNLINK: a lock is taken and given back. Both wait for the store, which may wait for the disk, and neither
+ * keeps its thread meanwhile: a job holds what the reply needs, and the thread that makes the commit replies.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -19,23 +19,26 @@
 #include "turn.h"
 
 struct job {
-	struct errand errand; /* first: it leads back to the job */
+	struct errand errand; /* must be first: cast back to `struct job` */
 	struct turn turn;
-	bool kept; /* the turn is to be ended */
+	bool kept; /* `turn` must be ended */
 	struct call call;
 	struct atlock_name name;
 	struct atlock_caller caller;
 	struct atlock_request req;
-	unsigned int own;      /* changes that the request has made */
+	unsigned int own;      /* changes that the request itself has made */
 	struct handle *handle; /* of a CREATE, as all below */
 	struct found found;
 	struct cache_stamp stamp;
 	struct atlock_grant grant;
-	int refused; /* what came of the first try; 0 before that */
+	int refused; /* error of the first try; 0 before that */
 	char component[ATLOCK_COMPONENT_MAX + 1];
 };
 
-/* The kernel keeps the directory until it is answered; but the name is where the next request is read to. */
+/*
+ * The directory stays until the reply, because the kernel holds it. The name must be copied: it lies in the buffer for
+ * the next request.
+ */
 static struct job *job_new(const struct call *call)
 {
 	struct job *job = malloc(sizeof(*job));
@@ -51,7 +54,7 @@ static struct job *job_new(const struct call *call)
 	return job;
 }
 
-/* Before anything was started: the reason is the call's. Returns `err`. */
+/* For a job that was not started: copies its reason to the call. Returns `err`. */
 static int job_refuse(struct job *job, struct call *call, int err)
 {
 	call->why = job->call.why;
@@ -62,13 +65,16 @@ static int job_refuse(struct job *job, struct call *call, int err)
 static void job_begin(struct job *job)
 {
 	job->req = (struct atlock_request){ .name = &job->name, .caller = &job->caller };
-	/* What the kernel keeps under another name it must be told of. */
+	/*
+	 * Under a name with "@who", the kernel does not know the result for the plain name, which it may cache: it must
+	 * be told.
+	 */
 	if (job->name.who[0] == '\0')
 		job->req.own = &job->own;
 	job->kept = job->call.fs->turns->keep(&job->turn);
 }
 
-/* Once it is answered. */
+/* Call after the reply. */
 static void job_end(struct job *job)
 {
 	if (job->kept)
@@ -78,7 +84,7 @@ static void job_end(struct job *job)
 
 /* --- Take --- */
 
-/* What the kernel is told of a lock that was taken now. It is not read again for that: who takes it knows. */
+/* The reply for a lock that was just taken, from the grant: the lock is not read again. */
 static int take_show(struct job *job)
 {
 	struct call *call = &job->call;
@@ -113,7 +119,7 @@ static void take_answer(struct job *job, int taken)
 	job_end(job);
 }
 
-/* On a thread that may wait for another's end. */
+/* Runs on a thread that may wait for another holder's lock to end. */
 static void take_again(struct errand *errand)
 {
 	struct job *job = (struct job *)errand;
@@ -124,7 +130,7 @@ static void take_again(struct errand *errand)
 	take_answer(job, taken);
 }
 
-/* Whether lock_is_ending() is worth a thread. */
+/* Whether it is worth a thread to wait in lock_is_ending(). */
 static bool take_may_end(struct job *job)
 {
 	struct atlock_view view = { 0 };
@@ -210,8 +216,8 @@ static void give_back_end(void *arg, int err)
 }
 
 /*
- * A name with "@who" is a comparison that the manager makes in the same transaction. Who may release a lock is the manager's to say: a
- * sticky bit adds nothing to that.
+ * The manager compares a name's "@who" with the holder in the same transaction. It also decides who may release a lock:
+ * a sticky bit adds nothing to that.
  */
 int lock_unlink(struct call *call, struct node *dir, const char *name)
 {

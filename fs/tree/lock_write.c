@@ -1,8 +1,8 @@
 /*
- * Writing key=value lines to a lock. One write call is one request: all of its lines are taken or none. A last line without
- * its newline is taken as it stands, and taken again when the next write goes on with it (`{ printf reason=; date; } >> f`).
- * Only where a buffered writer was cut off in the middle, which shows by a full block, does the rest wait for what follows,
- * or for close(2), whose error it may then become. Offsets mean nothing.
+ * Writing key=value lines to a lock. One write call is one request: all of its lines are applied or none. A last line
+ * without its newline is applied as it stands, and again when the next write continues it (`{ printf reason=; date; }
+ * >> f`). Only if a full block shows that a buffered writer was cut off in the middle of a line does that line wait for
+ * the next write, or for close(2), which may then return its error. Offsets mean nothing.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 #include "handle.h"
 #include "lock_file.h"
 
-/* Applies lines for the handle's opener to the lock that was opened, not to a later one of the same name. */
+/* Applies lines as the handle's opener, to the lock that was opened, not to a later one of the same name. */
 static int write_apply(struct call *call, struct node *node, struct handle *handle, const char *text, size_t len)
 {
 	struct content *content = handle_content(handle);
@@ -37,7 +37,7 @@ static int write_apply(struct call *call, struct node *node, struct handle *hand
 	return err;
 }
 
-/* Keeps the unfinished line for the next write. `tail` may lie in the old one. */
+/* Keeps the unfinished line for the next write. `tail` may lie inside the old tail. */
 static int tail_keep(struct content *content, const char *tail, size_t len, bool applied)
 {
 	char *copy = NULL;
@@ -55,7 +55,7 @@ static int tail_keep(struct content *content, const char *tail, size_t len, bool
 	return 0;
 }
 
-/* Splits what is there into what is applied now and the rest of a cut line. */
+/* Splits the text into the lines applied now and the rest of a cut line. */
 static int write_text(struct call *call, struct node *node, struct handle *handle, const char *text, size_t len,
 		      bool cut)
 {

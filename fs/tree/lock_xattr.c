@@ -1,4 +1,4 @@
-/* The fields of a lock as extended attributes: all can be read, the user's own keys can be set and removed. */
+/* The fields of a lock as extended attributes: all can be read, and the user's own keys can be set and removed. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +9,10 @@
 #include "caller.h"
 #include "lock_file.h"
 
-/* Reads the lock a node names, if the caller may; -ENODATA while nobody holds it. Clear the view in any case. */
+/*
+ * Reads the lock that a node names, if the caller may; -ENODATA while it is free. The caller clears the view in any
+ * case.
+ */
 static int xattr_view(struct call *call, struct node *node, int want, struct atlock_name *name,
 		      struct atlock_view *view)
 {
@@ -34,7 +37,7 @@ int lock_xattr_list(struct call *call, struct node *node, FILE *names)
 		atlock_view_clear(&view);
 		return err == -ENODATA ? 0 : err;
 	}
-	/* Which keys the holder has is part of the text. */
+	/* The names of the holder's keys are part of the text. */
 	if (lock_may(call, node, &view, R_OK) < 0)
 		view.meta_len = 0;
 	text = atlock_view_text(call->al, &view, &len);
@@ -69,7 +72,7 @@ int lock_xattr_get(struct call *call, struct node *node, const char *key, char *
 	return err == 1 ? -ENODATA : err;
 }
 
-/* The line "key=..." among the user's own, or NULL; `*len` is its length with the newline. */
+/* The line "key=..." among the user's keys, or NULL; `*len` is its length with the newline. */
 static const char *meta_line(const struct atlock_view *view, const char *key, size_t *len)
 {
 	size_t key_len = strlen(key);
@@ -87,7 +90,7 @@ static const char *meta_line(const struct atlock_view *view, const char *key, si
 	return NULL;
 }
 
-/* Whether the attribute may be set as the flags want it; -EPERM for a field that the manager keeps. */
+/* Whether the attribute may be set with these flags; -EPERM for a field that the manager keeps. */
 static int xattr_may_set(struct call *call, const struct atlock_view *view, const char *key, int flags)
 {
 	char value[ATLOCK_META_BYTES];
@@ -137,7 +140,7 @@ int lock_xattr_set(struct call *call, struct node *node, const char *key, const 
 	return err;
 }
 
-/* Writes the user's keys back without one of them, unless they changed in between: then once more. */
+/* Writes the user's keys back without one of them; tries again if they changed in between. */
 int lock_xattr_remove(struct call *call, struct node *node, const char *key)
 {
 	struct atlock_caller caller;

@@ -10,10 +10,10 @@ int pull_of(struct call *call, const struct node *node, struct atlock_pull_name 
 /* The path of `name` below projects/, as atlock_project_parse() reads it; `dir` may be projects/ itself, `name` empty. */
 int pull_project_path(const struct node *dir, const char *name, char out[ATLOCK_PATH_MAX]);
 
-/* For directories that nobody made: -ENOTEMPTY if one listed something into this flag, else 0. */
+/* For rmdir of virtual directories: sets the flag `arg` at the first entry listed. */
 int pull_seen(void *arg, const char *component, bool directory);
 
-/* kind_pull_file.c: its files by their names, for the directory they are in. */
+/* kind_pull_file.c: the files by name, for their directory. */
 int pull_file_stat(struct call *call, struct node *dir, const char *name, struct stat *st, struct life *life);
 int pull_file_unlink(struct call *call, struct node *dir, const char *name);
 

@@ -7,7 +7,7 @@
 #include "rows.h"
 #include "steady.h"
 
-/* The root of the tree, in the order in which it is listed. */
+/* In the order in which they are listed. */
 static const struct {
 	const char *name;
 	const struct kind *kind;
@@ -34,8 +34,8 @@ static const struct {
 #define ROOTS (sizeof(roots) / sizeof(roots[0]))
 
 /*
- * What a directory is called does not change. Files are looked up each time (pages.h), but for one that never changes, and say how
- * long they are only when they are asked.
+ * The name of a directory never changes. Files are looked up each time (pages.h), except a constant one, and report
+ * their size only when asked.
  */
 static int root_lookup(struct call *call, struct node *dir, const char *name, struct found *out)
 {
@@ -52,7 +52,7 @@ static int root_lookup(struct call *call, struct node *dir, const char *name, st
 		attr_telling(call->fs, 0444, 0, &out->st);
 		return 0;
 	}
-	/* A node's stat needs the node, which is made after the lookup: one on the stack stands in for it. */
+	/* A stat operation needs a node, which is made after the lookup: one on the stack stands in for it. */
 	struct node self = { .parent = dir, .kind = roots[i].kind, .dir = roots[i].dir };
 
 	err = out->kind->stat(call, &self, &out->st, &out->life);

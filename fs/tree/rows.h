@@ -1,4 +1,4 @@
-/* The rows of the tree, and the files that have them. */
+/* The rows of the tree, and the files that define them. */
 #ifndef ROWS_H
 #define ROWS_H
 

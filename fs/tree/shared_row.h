@@ -1,4 +1,4 @@
-/* shared/: from a node to the resource and the app it names. */
+/* shared/: the resource and the app that a node names. */
 #ifndef SHARED_ROW_H
 #define SHARED_ROW_H
 

@@ -15,7 +15,7 @@ int ticket_lock(struct call *call, const struct node *dir, struct atlock_name *o
 	return path_lock(call, dir->parent, dir->component, out);
 }
 
-/* "<rank>-<priority>-<sequence>-..."; what follows is compared with the ticket itself. */
+/* "<rank>-<priority>-<sequence>-..."; the rest is compared with the ticket itself. */
 static bool parse_listed(const char *text, struct ticket_name *out)
 {
 	char word[16];
@@ -38,7 +38,7 @@ static bool parse_listed(const char *text, struct ticket_name *out)
 	return errno == 0 && *end == '-' && out->sequence != 0;
 }
 
-/* The spelling of a who is the one that a lock's name has: any lock will do to read it. */
+/* A who is spelled as in a lock's name: parse it with the name of any lock. */
 static int parse_who(struct call *call, const char *text, struct ticket_name *out)
 {
 	char path[sizeof("global/x@") + ATLOCK_COMPONENT_MAX];
@@ -74,7 +74,7 @@ int ticket_name_parse(struct call *call, const char *text, struct ticket_name *o
 			   text);
 }
 
-/* Appends, escaped as in a lock's name, so that a who with a slash stays one component. */
+/* Appends `text` escaped as in a lock's name, so that a who with a slash stays one component. */
 static size_t print_escaped(char *out, const char *text)
 {
 	size_t len = 0;
@@ -101,8 +101,8 @@ void ticket_name_print(const struct atlock_ticket *ticket, char out[ATLOCK_COMPO
 }
 
 /*
- * One's own first. For an administrator then anybody's with that who, since the name does not say whose; others name such a
- * ticket as it is listed, and can have one of the same who themselves.
+ * The caller's own ticket first. For an administrator then any user's with that who, because the name does not say
+ * whose; others name such a ticket as it is listed, and can have one of the same who themselves.
  */
 static int find_by_holder(struct call *call, const struct atlock_name *lock, struct ticket_name *name,
 			  struct atlock_ticket *out)
@@ -136,7 +136,7 @@ int ticket_find(struct call *call, const struct atlock_name *lock, const char *t
 	err = atlock_ticket_get(call->al, lock, name->sequence, NULL, NULL, out);
 	if (err != 0)
 		return err;
-	/* The rank changes while others come and go; the rest of the name must be this ticket's. */
+	/* The rank changes as tickets come and go; the rest of the name must match. */
 	ticket_name_print(out, listed);
 	if (strcmp(strchr(listed, '-'), strchr(text, '-')) != 0) {
 		atlock_ticket_clear(out);
@@ -146,7 +146,7 @@ int ticket_find(struct call *call, const struct atlock_name *lock, const char *t
 	return 0;
 }
 
-/* Nobody may name a session after '@', but a listed name shows it: there the caller's own must be the same. */
+/* No caller may name a session after '@', but a listed name shows it: there it must be the caller's own. */
 static int identify_as(struct call *call, const char *who, struct atlock_caller *out)
 {
 	int err = caller_identify(call, "", out);
