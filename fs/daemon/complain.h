@@ -1,8 +1,8 @@
-/* What goes wrong before and around mounting, in the one form that the terminal and the log both get. */
+/* Reports errors before and around mounting, in one form for both the terminal and the log. */
 #ifndef COMPLAIN_H
 #define COMPLAIN_H
 
-/* Says "what: text" and returns -1. */
+/* Prints "what: text" and returns -1. */
 int complain(const char *what, const char *text);
 
 #endif

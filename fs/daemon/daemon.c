@@ -31,8 +31,7 @@ int daemon_fork(int *ready_fd)
 		close(fds[0]);
 		*ready_fd = fds[1];
 		setsid();
-		unsetenv(
-			"NOTIFY_SOCKET"); /* whom the service manager started is the parent, and that says it by ending */
+		unsetenv("NOTIFY_SOCKET"); /* the parent, which the service manager started, reports by exiting */
 		return chdir("/") == 0 ? -1 : 1;
 	}
 	close(fds[1]);

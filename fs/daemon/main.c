@@ -1,8 +1,8 @@
 /*
  * Start and end of a mount.
  *
- * The store may not be opened before the last fork, so the daemon forks first, opens and mounts in the child, and the parent
- * reports what became of it: success means that the kernel has spoken to the daemon.
+ * The store must not be opened before the last fork, so the daemon forks first and opens and mounts in the child. The
+ * parent reports the result: success means that the kernel has sent its first request to the daemon.
  */
 #include <atlock/program.h>
 #include <errno.h>
@@ -34,7 +34,7 @@
 #include "unmount.h"
 #include "why_lines.h"
 
-/* The directory of a local store, with those above it. */
+/* Makes the directory of a local store, and its parents. */
 static int store_make(const char *store)
 {
 	char path[ATLOCK_PATH_MAX];
@@ -54,7 +54,7 @@ static int store_make(const char *store)
 	return 0;
 }
 
-/* The process that started the daemon waits for this: from now on a call on the mount point is answered. */
+/* Wakes the process that started the daemon: from now on calls on the mount point are answered. */
 static void fs_ready(struct fs *fs)
 {
 	notify_send("READY=1");
@@ -108,8 +108,8 @@ static void fs_clear(struct fs *fs)
 }
 
 /*
- * Everything between mounting and unmounting. Waiters are answered while there is still a connection to answer on.
- * -ECONNABORTED if it was cut.
+ * Everything between mounting and unmounting. Waiters are answered while the connection still exists. -ECONNABORTED if
+ * it was cut.
  */
 static int session_run(struct fs *fs, const struct options *options, const struct mountpoint *mp)
 {
@@ -136,7 +136,7 @@ static int session_run(struct fs *fs, const struct options *options, const struc
 	notify_send("STOPPING=1");
 	notify_watchdog_stop(watchdog);
 	stopped = stop_end(stop);
-	/* The kernel also says "aborted" of a request that it was handing out when it was unmounted. */
+	/* The kernel also returns "aborted" for a request that it was handing out when it was unmounted. */
 	if (err == 0 || err == -ECONNABORTED)
 		err = !stopped && unmount_remains(mp->path) ? -ECONNABORTED : 0;
 	cache_stop(fs->cache);
@@ -169,7 +169,7 @@ static int session_mount(struct fs *fs, struct options *options, const struct mo
 	return -1;
 }
 
-/* One process is everything. */
+/* One process opens the store, mounts and serves. */
 static int serve_alone(struct fs *fs, struct options *options, const struct mountpoint *mp)
 {
 	int err = store_open(fs, options);
@@ -185,7 +185,7 @@ static int serve_alone(struct fs *fs, struct options *options, const struct moun
 	return err;
 }
 
-/* Root mounts, and another user opens the store and serves. */
+/* Root mounts; a process of another user opens the store and serves. */
 static int serve_split(struct fs *fs, struct options *options, const struct mountpoint *mp)
 {
 	int status;
@@ -202,13 +202,16 @@ static int serve_split(struct fs *fs, struct options *options, const struct moun
 	return err < 0 ? err : session_run(fs, options, mp);
 }
 
-/* Threads take turns, and what one allocates another frees: an arena for each would keep a share of everything. */
+/*
+ * Threads take turns, and one frees what another allocated: with an arena per thread, each would keep a part of all
+ * memory.
+ */
 static void memory_share(void)
 {
 	mallopt(M_ARENA_MAX, 2);
 }
 
-/* Runs the mount to its end; the exit status is not 0 if it did not come to one that was asked for. */
+/* Runs the mount to its end; the exit status is 0 only if that end was asked for. */
 static int serve(struct options *options, const struct mountpoint *mp, int ready_fd)
 {
 	struct fs fs;

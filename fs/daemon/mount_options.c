@@ -76,7 +76,7 @@ static int set_threads(struct options *options, const char *where, const char *v
 	return wrong == NULL ? 0 : complain_at(where, "max_threads", "a number from 1 to 1024");
 }
 
-/* "scheme:address" is for the store to understand; the one whose address is a directory may be left out. */
+/* The store parses "scheme:address"; the scheme whose address is a directory may be left out. */
 static bool names_engine(const char *value)
 {
 	size_t len = strspn(value, "abcdefghijklmnopqrstuvwxyz0123456789+-");
@@ -130,7 +130,7 @@ static int set_private(struct options *options, const char *where, const char *v
 	return value == NULL ? 0 : complain_at(where, "private", "takes no value; its opposite is allow_other");
 }
 
-/* Was read before all others; see config_find(). */
+/* config_find() has read the file before all other options. */
 static int set_config(struct options *options, const char *where, const char *value)
 {
 	(void)options, (void)value;
@@ -144,14 +144,14 @@ static int refuse_auto_unmount(struct options *options, const char *where, const
 			   "would show an empty directory, where locks could seem free, after a crash");
 }
 
-/* mount.fuse3(8) adds these for root; there is nothing here that they could be for. */
+/* mount.fuse3(8) adds these for root; they mean nothing here. */
 static int leave_out(struct options *options, const char *where, const char *value)
 {
 	(void)options, (void)value;
 	return where == NULL ? 0 : complain_at(where, "dev, suid", "the tree is always mounted nodev and nosuid");
 }
 
-/* The daemon leaves the directory it was started in. */
+/* Made absolute: the daemon leaves the directory it was started in. */
 static int set_policy(struct options *options, const char *where, const char *value)
 {
 	char path[PATH_MAX];
@@ -166,7 +166,7 @@ static int set_policy(struct options *options, const char *where, const char *va
 									     : complain_at(where, "policy", why.text);
 }
 
-/* The options that are about the mount itself. The lock manager has its own table. */
+/* The options of the mount itself. The lock manager has its own table. */
 static const struct {
 	const char *name;
 	int (*set)(struct options *options, const char *where, const char *value);
@@ -183,7 +183,7 @@ static const struct {
 	{ "suid", leave_out },
 };
 
-/* 0, -1 after complaining, or 1 if it is none of ours and none of the lock manager's. */
+/* 0, -1 after complaining, or 1 if neither the mount nor the lock manager has this option. */
 static int set_known(struct options *options, const char *where, const char *name, const char *value)
 {
 	struct atlock_why why;
@@ -196,7 +196,7 @@ static int set_known(struct options *options, const char *where, const char *nam
 	return atlock_option_set(&options->core, name, value, &why) == 0 ? 0 : complain_at(where, name, why.text);
 }
 
-/* One of the comma-separated words after -o: ours, the lock manager's, or for libfuse. */
+/* Handles one comma-separated word after -o: an option of the mount, of the lock manager, or of libfuse. */
 static int set_option(struct options *options, char *word)
 {
 	char *value = strchr(word, '=');
@@ -214,7 +214,7 @@ static int set_option(struct options *options, char *word)
 	return 0;
 }
 
-/* A line of the configuration file. libfuse could not say which line was wrong, so its options are for the command line. */
+/* A line of the configuration file. It takes no libfuse options: libfuse could not say which line was wrong. */
 static int set_line(void *arg, const char *where, char *name, char *value)
 {
 	struct options *options = arg;
@@ -254,7 +254,7 @@ static int default_store(struct options *options)
 	return set_store(options, NULL, path);
 }
 
-/* Our name in the mount table, and where the locks come from: mount -a compares that with fstab. */
+/* The file system's name in the mount table, and its source: mount -a compares that with fstab. */
 static int set_source(struct options *options, const char *source)
 {
 	char *list = NULL;
@@ -273,14 +273,14 @@ static int set_source(struct options *options, const char *source)
 	return err == 0 ? 0 : complain("options", strerror(ENOMEM));
 }
 
-/* Who may do what is checked in permit.c, not by an option of every mount. */
+/* permit.c checks permissions, so no mount needs an option for that. */
 static int finish(struct options *options, const char *source)
 {
 	if (options->store[0] == '\0' && default_store(options) < 0)
 		return -1;
 	if (options->run_as[0] != '\0' && !options->allow_other)
 		return complain("run_as", "with private only that user could use the mount: leave one of them out");
-	/* For people to see. One that does not fit is not shown. */
+	/* Only shown to users. A name that does not fit is not shown. */
 	if (strlcpy(options->core.store, options->store, sizeof(options->core.store)) >= sizeof(options->core.store))
 		options->core.store[0] = '\0';
 	if (options->debug && fuse_opt_add_arg(&options->fuse, "-d") != 0)
@@ -310,8 +310,8 @@ static char *config_word(const char *list)
 }
 
 /*
- * A first look at the command line: which file to read before the rest of it, so that the rest wins (malloc'ed, or NULL), and
- * whether it only asks. 0, or 1 if answered.
+ * A first pass over the command line: finds the configuration file, which is read before the rest so that the rest wins
+ * (malloc'ed, or NULL), and --help and --version. 0, or 1 if answered.
  */
 static int config_find(int argc, char **argv, char **found)
 {
@@ -354,7 +354,7 @@ static int config_read(struct options *options, int argc, char **argv)
 	return err;
 }
 
-/* As mount.fuse3(8) calls: what to mount, then where. "none" is for those who leave the store to the configuration. */
+/* As mount.fuse3(8) calls: what to mount, then where. "none" leaves the store to the configuration. */
 static int set_places(struct options *options, int count, char **places)
 {
 	const char *source = count == 2 ? places[0] : NULL;

@@ -11,12 +11,12 @@ struct options {
 	unsigned int max_threads;
 	bool store_given;            /* by --store or -o store= */
 	char store[ATLOCK_PATH_MAX]; /* absolute, or a URI */
-	char run_as[64];             /* "": whoever starts it */
+	char run_as[64];             /* "": the user who starts it */
 	uid_t run_uid;
 	gid_t run_gid;
 	const char *mountpoint;
 	struct atlock_options core;
-	struct fuse_args fuse; /* what is passed on to libfuse */
+	struct fuse_args fuse; /* arguments passed on to libfuse */
 };
 
 /* 0: go on; 1: answered (--help, --version); -1: a complaint was printed. Free with options_clear(). */

@@ -32,7 +32,7 @@ static int complain_dead(const char *path)
 	return complain(path, text);
 }
 
-/* Best effort: overlayfs and others do not know it. */
+/* Best effort: overlayfs and others do not support the flag. */
 static bool is_immutable(int fd)
 {
 	int flags = 0;
@@ -52,7 +52,7 @@ static void set_immutable(int fd, bool on)
 	(void)!ioctl(fd, FS_IOC_SETFLAGS, &flags);
 }
 
-/* How it was before a daemon that crashed, or is. */
+/* Finds the state to restore: what a daemon that crashed has stored, else the present one. */
 static void remember(struct mountpoint *mp, const struct stat *st)
 {
 	char text[16] = "";
@@ -89,7 +89,7 @@ static bool is_mount(int fd, const struct stat *st)
 	return fstatat(fd, "..", &above, 0) == 0 && above.st_dev != st->st_dev;
 }
 
-/* What speaks against mounting here; prints it. */
+/* Checks whether the directory can be mounted on; prints what is wrong. */
 static int check(struct mountpoint *mp, const char *path)
 {
 	struct stat st;

@@ -48,7 +48,7 @@ static long long variable_number(const char *name)
 	return wrong == NULL ? number : 0;
 }
 
-/* The manager means the process that it started, which with run_as= is our parent. */
+/* The service manager means the process that it started, which with run_as= is our parent. */
 static bool watchdog_is_ours(void)
 {
 	long long pid = variable_number("WATCHDOG_PID");

@@ -38,7 +38,7 @@ int rights_give_store(const struct options *options)
 		return complain(options->store,
 				"belongs to another user, or others may write to it: chown and chmod it");
 	}
-	/* Once it is another's, what lies in it may be anything, such as a hard link to a file of root's. */
+	/* Once another user owns the directory, it may contain anything, such as a hard link to one of root's files. */
 	while (st.st_uid != options->run_uid && err == 0 && (entry = readdir(dir)) != NULL)
 		if (entry->d_type == DT_REG)
 			err = fchownat(fd, entry->d_name, options->run_uid, options->run_gid, AT_SYMLINK_NOFOLLOW);
@@ -63,7 +63,7 @@ static int caps_set(uint64_t permitted, uint64_t effective)
 	return (int)syscall(SYS_capset, &header, data);
 }
 
-/* The parent is root's: if even its /proc/<pid>/stat can be read, all can. */
+/* The parent belongs to root: if its /proc/<pid>/stat can be read, all can. */
 static bool proc_is_open(void)
 {
 	char path[32];
@@ -93,13 +93,13 @@ static int rights_drop(const struct options *options)
 		return caps_set(ptrace, ptrace);
 	if (caps_set(0, 0) != 0)
 		return -1;
-	/* It has no secrets of root's: a core may be written, and its own /proc files are its own. */
+	/* The process has no secrets of root: it may dump core, and it owns its own /proc files. */
 	return prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
 }
 
-/* --- The one who stays root --- */
+/* --- The process that stays root --- */
 
-/* Ends with the daemon. A signal that asks to stop is the daemon's business. */
+/* Returns when the daemon has ended. A signal that asks to stop is passed on to the daemon. */
 static int keeper_wait(pid_t daemon)
 {
 	sigset_t set;
@@ -114,7 +114,10 @@ static int keeper_wait(pid_t daemon)
 	return status;
 }
 
-/* A daemon that crashed or was cut off leaves a dead mount, which must stay: what is underneath would look like free locks. */
+/*
+ * A daemon that crashed or was cut off leaves a dead mount. It must stay: the directory underneath would look like free
+ * locks.
+ */
 static int keeper_run(pid_t daemon, const struct options *options, const struct fs *fs, const struct mountpoint *mp)
 {
 	char device[32];
@@ -122,7 +125,7 @@ static int keeper_run(pid_t daemon, const struct options *options, const struct 
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	int status;
 
-	/* With a descriptor of it here, the mount would outlive the daemon. */
+	/* With this descriptor open here, the mount would outlive the daemon. */
 	(void)!dup3(null, fuse_session_fd(fs->session), O_CLOEXEC);
 	close(null);
 	if (!options->foreground)

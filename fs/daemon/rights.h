@@ -1,10 +1,11 @@
 /*
- * Which rights the daemon has once it is mounted. With run_as= it is split in two. One process stays root, holds the bare mount
- * point, and does nothing but wait: it passes signals on, and when the other has ended in order, unmounts and gives the mount
- * point back. The other is the daemon, as that user, without capabilities, and can never gain any.
+ * The daemon's rights once it is mounted. With run_as= it is split into two processes. One stays root, holds the bare
+ * mount point, and only waits: it passes signals on and, after an orderly end of the other, unmounts and restores the
+ * mount point. The other is the daemon; it runs as that user, without capabilities, and can never gain any.
  *
- * Where /proc hides processes of others (hidepid), the daemon keeps CAP_SYS_PTRACE: it must read the start time and the
- * parents of whoever takes a lock, and that is what the kernel asks for it. Sessions, pidfds and FUSE itself need nothing.
+ * Where /proc hides processes of other users (hidepid), the daemon keeps CAP_SYS_PTRACE: it must read the start time
+ * and the parents of every process that takes a lock, and the kernel requires that capability. Sessions, pidfds and
+ * FUSE need none.
  */
 #ifndef RIGHTS_H
 #define RIGHTS_H
@@ -12,10 +13,10 @@
 #include "mount_options.h"
 #include "mountpoint.h"
 
-/* Makes a store that root made so far the user's: a directory that is not his yet, and the files in it. 0 or -1. */
+/* Gives the user a store that root has made: the directory, if it is not his yet, and the files in it. 0 or -1. */
 int rights_give_store(const struct options *options);
 
-/* Splits. In the daemon: -1, as the user. In the one who stays root: its exit status, once all is over. */
+/* Splits. In the daemon: returns -1, as the user. In the process that stays root: its exit status, at the end. */
 int rights_split(const struct options *options, const struct fs *fs, const struct mountpoint *mp);
 
 #endif

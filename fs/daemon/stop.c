@@ -16,7 +16,7 @@ struct stop {
 	pthread_t thread;
 	pthread_t loop;
 	atomic_bool ended;
-	bool asked; /* by a signal; known when the thread has ended */
+	bool asked; /* a signal asked to stop; valid when the thread has ended */
 };
 
 void stop_signals(sigset_t *set)
@@ -41,7 +41,7 @@ static void wake(int signal_number)
 	(void)signal_number;
 }
 
-/* The policy is read again. A bad one changes nothing. */
+/* Reads the policy again. A bad one changes nothing. */
 static void stop_reload(struct stop *stop)
 {
 	struct atlock_why why = { .text = "" };
@@ -53,7 +53,10 @@ static void stop_reload(struct stop *stop)
 		atlock_log(ATLOCK_LOG_INFO, "the policy was read again");
 }
 
-/* libfuse looks at its flag and then sleeps; a signal between the two would be lost, so it is sent until it was seen. */
+/*
+ * libfuse checks its flag and then sleeps; a signal between the two would be lost, so it is sent until the loop has
+ * noticed.
+ */
 static void *stop_run(void *arg)
 {
 	struct stop *stop = arg;

@@ -1,9 +1,9 @@
 /*
  * Ends the mount on SIGINT and SIGTERM. On SIGHUP the policy is read again.
  *
- * The kernel answers an invalidation only when the directory is free, and a directory is freed by our answer to the request
- * that holds it. So the thread that invalidates must be at rest before the workers are: a thread of its own takes the signal,
- * stops the one while the others still serve, and ends the loop then.
+ * The kernel processes an invalidation only when the directory is unlocked, and our reply to the request that holds the
+ * directory unlocks it. So the thread that invalidates must stop before the workers do: a thread of its own takes the
+ * signal, stops the invalidating thread while the workers still serve, and then ends the loop.
  */
 #ifndef STOP_H
 #define STOP_H
@@ -17,13 +17,13 @@ struct stop;
 /* The signals that end a mount. */
 void stop_signals(sigset_t *set);
 
-/* Before any thread is started: these signals are for stop_start()'s alone. */
+/* Call before any thread is started: only the thread of stop_start() takes these signals. */
 void stop_block_signals(void);
 
-/* Call on the thread that runs the loop, before it does. NULL if no thread can be started. */
+/* Call on the thread that runs the loop, before the loop. NULL if no thread can be started. */
 struct stop *stop_start(struct fs *fs);
 
-/* The loop has ended: whether a signal asked for it. */
+/* Call when the loop has ended: returns whether a signal asked for it. */
 bool stop_end(struct stop *stop);
 
 #endif

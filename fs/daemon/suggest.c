@@ -6,7 +6,7 @@
 #include <atlock.h>
 #include <atlock/program.h>
 
-#define NEAR 2 /* letters it may be off */
+#define NEAR 2 /* largest edit distance */
 
 void suggest_long(const struct option *longs, const char *word)
 {

@@ -1,10 +1,10 @@
-/* What a mistyped option of the command line may be meant to be. */
+/* Suggests what a mistyped command line option was meant to be. */
 #ifndef SUGGEST_H
 #define SUGGEST_H
 
 #include <getopt.h>
 
-/* Asks on standard error whether "--name" or "--name=value" is meant to be the one of `longs` that is like it, if one is. */
+/* If one of `longs` is similar to "--name" or "--name=value", asks on standard error whether that one is meant. */
 void suggest_long(const struct option *longs, const char *word);
 
 #endif

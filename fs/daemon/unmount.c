@@ -59,7 +59,9 @@ static bool field_is(const char *field, const char *path)
 	return *field == *path;
 }
 
-/* The device of the topmost mount at this path. stat(2) would ask ourselves, who are not answering yet. */
+/*
+ * The device of the topmost mount at this path. stat(2) would send a request to this daemon, which does not answer yet.
+ */
 bool unmount_find_device(const char *mountpoint, char *device, size_t len)
 {
 	FILE *table = fopen("/proc/self/mountinfo", "re");
