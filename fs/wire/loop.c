@@ -9,13 +9,13 @@
 
 #include "fair.h"
 
-/* A close is not waited for, so one caller alone keeps two busy; the third is there for whatever comes next. */
+/* No caller waits for a RELEASE, so one caller alone keeps two threads busy; the third reads the next request. */
 #define LOOP_READERS 3
 
-/* Each takes some KiB. Beyond that they take threads, and when there are no more of these, wait in the kernel. */
+/* Each takes some KiB. Further requests occupy threads and, when no thread is left, wait in the kernel. */
 #define LOOP_KEPT 256
 
-/* Interrupts a thread that reads; without SA_RESTART. */
+/* Interrupts a thread that reads; installed without SA_RESTART. */
 #define LOOP_SIGNAL SIGUSR2
 #define LOOP_SIGNAL_AGAIN 1000000L /* nanoseconds */
 
@@ -23,14 +23,14 @@ struct worker {
 	struct loop *loop;
 	pthread_t thread;
 	struct fuse_buf buf;
-	struct fuse_buf waited;   /* for its turn */
+	struct fuse_buf waited;   /* a kept request whose turn has come */
 	LIST_ENTRY(worker) link;  /* loop's mutex, as all below */
 	SLIST_ENTRY(worker) idle; /* while it sleeps */
 	pthread_cond_t wake;
 	bool asleep;
-	bool reads;          /* or is about to */
-	uint64_t caught_up;  /* the newest loop_catch_up() since which it has nothing that was not seen */
-	struct share *share; /* its own: of the request being processed; NULL: that is kept, or there is none */
+	bool reads;          /* reading, or about to */
+	uint64_t caught_up;  /* the newest loop_catch_up() at which every request it had read was seen */
+	struct share *share; /* used by this thread alone: of its request; NULL: that is kept, or there is none */
 };
 
 struct loop {
@@ -40,22 +40,22 @@ struct loop {
 	unsigned int max;
 	sem_t done; /* posted when there is nothing more to read */
 	pthread_mutex_t mutex;
-	LIST_HEAD(, worker) workers; /* mutex, as all below */
-	SLIST_HEAD(, worker) idle;   /* who slept last is first */
+	LIST_HEAD(, worker) workers; /* protected by mutex, as all below */
+	SLIST_HEAD(, worker) idle;   /* most recently asleep first */
 	struct fair *fair;
 	unsigned int count;
-	unsigned int reading; /* or about to */
+	unsigned int reading; /* threads that read, or are about to */
 	uint64_t catch_ups;
 	unsigned int catching_up;
 	pthread_cond_t caught_up;
 	STAILQ_HEAD(, errand) errands;
 	unsigned int kept;    /* requests that will be answered later */
-	pthread_cond_t ended; /* signalled when one was, once the loop is over */
+	pthread_cond_t ended; /* signalled when a kept request was answered, once the loop is over */
 	bool over;
 	int error;
 };
 
-static _Thread_local struct worker *self; /* NULL: not one of the loop's threads */
+static _Thread_local struct worker *self; /* NULL: this thread is not one of the loop's */
 
 static void *worker_run(void *arg);
 
@@ -86,8 +86,8 @@ static void worker_wake(struct worker *worker)
 }
 
 /*
- * Another thread to read, and first to do what was left for later: one that sleeps, or a new one, beyond the limit only if it
- * must be. Without it the others have more to do.
+ * Gets another thread to read, which first does the work left for later: an idle one, or a new one; beyond the limit
+ * only if `must`. If that fails, the other threads have more to do.
  */
 static bool worker_call(struct loop *loop, bool must)
 {
@@ -101,7 +101,7 @@ static bool worker_call(struct loop *loop, bool must)
 	return true;
 }
 
-/* What the worker has read so far was seen. With the mutex held. */
+/* Every request that the worker has read so far was seen. Call with the mutex held. */
 static void worker_caught_up(struct worker *worker)
 {
 	struct loop *loop = worker->loop;
@@ -111,7 +111,10 @@ static void worker_caught_up(struct worker *worker)
 		pthread_cond_broadcast(&loop->caught_up);
 }
 
-/* The calling worker has a request and reads no more for a while, unless that must wait for its turn (NULL). */
+/*
+ * The calling worker has read a request. It stops reading to process it, unless the request is kept for its turn
+ * (NULL).
+ */
 static struct share *reader_leaves(struct worker *worker, const struct fuse_buf *buf)
 {
 	struct loop *loop = worker->loop;
@@ -134,7 +137,7 @@ static struct share *reader_leaves(struct worker *worker, const struct fuse_buf 
 	return share;
 }
 
-/* Processes a request; the share it counts for, or NULL if it is kept. */
+/* Processes a request; returns its share, or NULL if the request is kept. */
 static struct share *worker_process(struct worker *worker, const struct fuse_buf *buf, struct share *share)
 {
 	worker->share = share;
@@ -144,7 +147,7 @@ static struct share *worker_process(struct worker *worker, const struct fuse_buf
 	return share;
 }
 
-/* Does what waited for its turn, and errands. Call with the mutex held. */
+/* Processes kept requests whose turn has come, and errands. Call with the mutex held. */
 static void worker_catch_up(struct worker *worker)
 {
 	struct loop *loop = worker->loop;
@@ -170,7 +173,7 @@ static void worker_catch_up(struct worker *worker)
 	}
 }
 
-/* Waits until the worker is to read again; false if nobody is. */
+/* Waits until the worker is to read again; false if the loop is over. */
 static bool reader_returns(struct worker *worker, struct share *share)
 {
 	struct loop *loop = worker->loop;
@@ -196,7 +199,7 @@ static bool reader_returns(struct worker *worker, struct share *share)
 	return !over;
 }
 
-/* Whether the worker is to read again. */
+/* Handles an interrupted read: whether the worker is to read again. */
 static bool reader_interrupted(struct worker *worker)
 {
 	bool more;
@@ -262,8 +265,8 @@ static void interrupt(int signal_number)
 }
 
 /*
- * Interrupts the threads that read and have not caught up, and gives them a moment; false if there are none. A signal that comes
- * just before the thread sleeps is lost, so this is called again. Call with the mutex held.
+ * Interrupts the readers that have not caught up, and waits a moment; false if there are none. A signal that comes just
+ * before a reader sleeps is lost, so the caller repeats this. Call with the mutex held.
  */
 static bool interrupt_readers(struct loop *loop, uint64_t catch_up)
 {
@@ -321,7 +324,7 @@ static bool loop_keep(struct turn *out)
 	return kept;
 }
 
-/* One of the loop's own threads comes by soon, and does what may be done now. */
+/* One of the loop's own threads will process the requests that may run now. */
 static void loop_answered(const struct turn *turn)
 {
 	struct loop *loop = turn->loop;
@@ -354,8 +357,8 @@ static void loop_send(const struct turn *turn, struct errand *errand)
 const struct turns loop_turns = { loop_keep, loop_answered, loop_send };
 
 /*
- * Those that read are interrupted, those that sleep are woken, those that answer finish. No thread is cancelled: glibc loads a
- * library for that, and aborts the process if it has no descriptor left.
+ * Readers are interrupted, sleepers are woken, and threads that process a request finish it. No thread is cancelled:
+ * glibc loads a library for that, and aborts the process if it has no descriptor left.
  */
 static void loop_join(struct loop *loop)
 {
@@ -369,7 +372,7 @@ static void loop_join(struct loop *loop)
 	while (interrupt_readers(loop, UINT64_MAX))
 		;
 	pthread_mutex_unlock(&loop->mutex);
-	/* Nobody starts one any more. */
+	/* No thread is started any more. */
 	while ((worker = LIST_FIRST(&loop->workers)) != NULL) {
 		LIST_REMOVE(worker, link);
 		pthread_join(worker->thread, NULL);

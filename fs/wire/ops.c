@@ -1,4 +1,4 @@
-/* Names and attributes, and the table of everything. */
+/* Requests about names and attributes, and the table of all operations. */
 #include "ops.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@
 #include "permit.h"
 #include "refuse.h"
 
-#define SET_NOW_WITHIN 2.0 /* seconds from now that still are now */
+#define SET_NOW_WITHIN 2.0 /* seconds from now that still count as now */
 
 int ops_begin(struct call *call, fuse_req_t req, fuse_ino_t parent, const char *name, enum act act)
 {
@@ -47,7 +47,8 @@ static void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 	if (err == 0)
 		err = kind->lookup == NULL ? -ENOTDIR : kind->lookup(&call, call.node, name, &found);
 	if (err == -ENOENT)
-		fuse_reply_err(req, ENOENT); /* no refusal: most who look for what is not there are about to make it */
+		fuse_reply_err(
+			req, ENOENT); /* not a refusal: most callers that look up a free lock are about to create it */
 	else
 		reply_entry(&call, &found, err);
 }
@@ -85,12 +86,15 @@ static void op_forget_multi(fuse_req_t req, size_t count, struct fuse_forget_dat
 	fuse_reply_none(req);
 }
 
-/* By an open file it is asked for without a look-up, which would check the directory. One's own attributes are no secret. */
+/*
+ * A request through an open file comes without a lookup, which would check the directory. Callers may always see their
+ * own.
+ */
 static int may_see_attr(struct call *call, struct node *node, const struct stat *st)
 {
 	int err = st->st_uid == call->ctx->uid ? 0 : permit_see(call, node);
 
-	/* Who only asks was not refused anything. */
+	/* Only asking is not a refusal. */
 	call->why.text[0] = '\0';
 	return err;
 }
@@ -128,8 +132,8 @@ static void op_getattr(fuse_req_t req, fuse_ino_t id, struct fuse_file_info *fi)
 }
 
 /*
- * Python's os.utime() with times, Node's utimesSync() and Go's Chtimes() say now by reading the clock, a moment before this. Of two
- * times that of the modification decides. Directories keep the times that they are given.
+ * Python's os.utime() with times, Node's utimesSync() and Go's Chtimes() mean now and read the clock a moment before
+ * this. The modification time decides. Directories keep the times that they are given.
  */
 static int set_take_now(const struct node *node, const struct stat *want, int which)
 {
@@ -188,7 +192,7 @@ static void op_access(fuse_req_t req, fuse_ino_t id, int mask)
 		err = node->kind->access(&call, node, err);
 	else if (err == 0)
 		err = permit_reach(&call, node);
-	/* Who asks whether he may was not refused anything. */
+	/* Asking with access(2) is not a refusal. */
 	call.why.text[0] = '\0';
 	call_done(&call, err);
 }
@@ -291,14 +295,14 @@ static void op_link(fuse_req_t req, fuse_ino_t id, fuse_ino_t parent, const char
 		refuse_make(req, parent, name, "hard links: one lock has one name");
 }
 
-/* `df -i` shows held locks as used and, as free, how many more the store has room for at a kilobyte each. */
+/* `df -i` shows held locks as used and, as free, how many more the store has space for at a kilobyte each. */
 static void op_statfs(fuse_req_t req, fuse_ino_t id)
 {
 	struct atlock_status status;
 	struct call call;
 
 	call_begin(&call, req, node_of(fuse_req_userdata(req), id), NULL, ACT_LOOK);
-	/* Of a store that cannot be read it says what is known: programs ask this to tell one file system from another. */
+	/* If the store cannot be read, replies with what is known: programs call this to identify the file system. */
 	(void)atlock_status(call.al, &status);
 	fuse_reply_statfs(req, &(struct statvfs){
 				       .f_bsize = 4096,
@@ -319,11 +323,17 @@ static void op_init(void *userdata, struct fuse_conn_info *conn)
 
 	conn->time_gran = 1;
 	conn->max_write = FS_WRITE_MAX;
-	/* A read ahead has no waiting caller and cannot be interrupted: of wait/ it would wait on after its reader was killed. */
+	/*
+	 * No caller waits for a read-ahead, and it cannot be interrupted: in wait/ it would wait on after its reader
+	 * was killed.
+	 */
 	conn->want &= ~(unsigned int)FUSE_CAP_ASYNC_READ;
-	/* Nor has a direct read by aio or io_uring: its process may be killed, and its place in a queue would stay. */
+	/*
+	 * The same is true of a direct read by aio or io_uring: its process may be killed, and its ticket would stay in
+	 * the queue.
+	 */
 	conn->want &= ~(unsigned int)FUSE_CAP_ASYNC_DIO;
-	/* The kernel would hold back RELEASEs beyond a dozen, of all users together. */
+	/* With a lower limit, the kernel would hold back RELEASEs beyond a dozen, over all users. */
 	conn->max_background = UINT16_MAX;
 	fs->ready(fs);
 }

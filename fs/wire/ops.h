@@ -1,4 +1,4 @@
-/* The requests of the kernel, by the thing they are about. ops.c has the table that libfuse calls. */
+/* The kernel's requests, grouped by what they are about. ops.c has the table that libfuse calls. */
 #ifndef OPS_H
 #define OPS_H
 
@@ -9,17 +9,17 @@ struct handle;
 extern const struct fuse_lowlevel_ops ops;
 
 /*
- * Starts a request about `name` below a directory: that the caller may search and, unless he only looks, change. call->node is
- * the directory.
+ * Begins a request about `name` below a directory: checks that the caller may search it and, unless he only looks,
+ * change it. call->node is the directory.
  */
 int ops_begin(struct call *call, fuse_req_t req, fuse_ino_t parent, const char *name, enum act act);
 
-/* For loop_run(): a close that is among what was read is known of before anything that is read later is answered. */
+/* For loop_run(): records a RELEASE as soon as it is read, before any request read later is answered. */
 bool ops_seen(struct fs *fs, const struct fuse_buf *buf);
 
 /*
- * The size of a file that is open for reading, through a node of its own: that of the text which it is going to show, made now
- * if it has none yet.
+ * Sets the size of a file that is open for reading through a node of its own: that of the text which it is about to
+ * show, made now if there is none yet.
  */
 void ops_size(struct call *call, struct node *node, struct stat *st);
 

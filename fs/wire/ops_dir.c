@@ -21,8 +21,9 @@ static int list_node(void *arg, struct listing *out)
 }
 
 /*
- * The kernel answers flock(2) on directories by itself, so whoever leaves out a "-" in a lock's name would run unprotected.
- * Such a name is a directory with nothing in it, opened as flock(1) opens; those who walk trees meet only what is listed.
+ * The kernel handles flock(2) on directories itself, so a caller who leaves out a "-" in a lock's name would run
+ * unprotected. Such a name is an empty directory, opened the way flock(1) does; programs that walk trees only meet
+ * listed directories.
  */
 static bool is_slip(struct call *call, struct node *node, const struct fuse_file_info *fi, struct listing *listing)
 {
@@ -90,8 +91,8 @@ static size_t entry_plain(struct call *call, struct node *dir, char *buf, size_t
 }
 
 /*
- * With attributes where the kernel may keep them. Node 0 tells it nothing but the name: looking up what it must look up
- * again anyway would be wasted.
+ * Adds the attributes if the kernel may cache them. Node 0 gives it only the name: a lookup would be wasted where the
+ * kernel must look the name up again anyway.
  */
 static size_t entry_plus(struct call *call, struct node *dir, char *buf, size_t room, const char *name, mode_t type,
 			 off_t next)
@@ -110,8 +111,8 @@ static size_t entry_plus(struct call *call, struct node *dir, char *buf, size_t 
 }
 
 /*
- * A directory that was open when it was closed to the caller shows him no more of it; see also permit_see(). One that was removed is
- * empty, whoever reads it.
+ * If a directory is closed to the caller while he has it open, he sees no more of it; see also permit_see(). A removed
+ * directory is empty for every reader.
  */
 static int may_list(struct call *call, struct node *node)
 {
@@ -122,7 +123,7 @@ static int may_list(struct call *call, struct node *node)
 	return err == -ENOENT ? 0 : err;
 }
 
-/* The kernel reads one open directory in one thread at a time, so a listing needs no lock. */
+/* The kernel reads one open directory in one thread at a time, so a listing needs no mutex. */
 static void readdir_common(fuse_req_t req, fuse_ino_t id, size_t size, off_t off, struct fuse_file_info *fi, bool plus)
 {
 	struct handle *handle = handle_of(fuse_req_userdata(req), fi);

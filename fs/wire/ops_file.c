@@ -39,7 +39,7 @@ void op_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode,
 		entry_created(&call, handle, &found, err);
 }
 
-/* What cannot be written is not opened for it: `> README` must not seem to work. */
+/* A file that cannot be written cannot be opened for writing: `> README` must not seem to work. */
 static int file_open(struct call *call, struct node *node, struct handle *handle)
 {
 	int err = permit_open(call, node, handle->flags);
@@ -77,7 +77,7 @@ void op_open(fuse_req_t req, fuse_ino_t id, struct fuse_file_info *fi)
 		entry_unopen(&call, node, handle, NULL);
 }
 
-/* With the content's mutex held: makes the text anew, for the user who opened the file. */
+/* Call with the content's mutex held: makes the text anew, for the user who opened the file. */
 static int text_make(struct call *call, struct node *node, struct handle *handle, struct content *content)
 {
 	char *text = NULL;
@@ -95,7 +95,7 @@ static int text_make(struct call *call, struct node *node, struct handle *handle
 	return 0;
 }
 
-/* The text that was dropped for want of memory, once more. What has changed since cannot be gone on with. */
+/* Makes a text again that was dropped to save memory. If it has changed since, the read cannot continue. */
 static int text_again(struct call *call, struct node *node, struct handle *handle, struct content *content)
 {
 	char *text = NULL;
@@ -116,9 +116,9 @@ static int text_again(struct call *call, struct node *node, struct handle *handl
 }
 
 /*
- * The text for a read from the start: made anew, but one whose size was told a moment ago is still that one, and so are pages,
- * of which the kernel has others already; if what it is about has not ended. A file that was opened while a lock was free has
- * no holder whose text it could stay with.
+ * The text for a read from offset 0. It is made anew, except: a text whose size was reported a moment ago stays, and so
+ * does a text of which the page cache has parts, unless its lock has ended. A file opened while a lock was free has no
+ * holder whose text it could keep.
  */
 static int text_begin(struct call *call, struct node *node, struct handle *handle, struct content *content)
 {
@@ -137,12 +137,12 @@ static int text_begin(struct call *call, struct node *node, struct handle *handl
 	return err;
 }
 
-/* With the content's mutex held: makes sure that it has the text of which a part is asked for. */
+/* Call with the content's mutex held: makes sure that the text for this offset is there. */
 static int text_need(struct call *call, struct node *node, struct handle *handle, struct content *content, size_t off)
 {
 	if (off == 0 || !content_is_made(content))
 		return text_begin(call, node, handle, content);
-	/* Who has read all of it asks once more to know that. */
+	/* A reader at the end reads once more to find the end of file. */
 	if (content->text != NULL || off >= content->len)
 		return 0;
 	return text_again(call, node, handle, content);
@@ -164,12 +164,12 @@ static void read_text(struct call *call, struct node *node, struct handle *handl
 		content->sized = false;
 		content->done = off + size >= content->len;
 	}
-	/* The kernel ends where it was told that the file does, and would cut it off. */
+	/* The kernel stops at the size that it was told, and would truncate the text. */
 	if (err == 0 && call->paged && (!pages_fit(node, content->len) || off > content->len))
 		err = -EIO;
 	/*
-	 * What was read as a whole need not be kept: cat(1) and most others read so. What lists and counts is another each time. The
-	 * node may be gone once the reader has its answer.
+	 * A text that was read in one call need not be kept: cat(1) and most others read so. The text of a `passing`
+	 * file is kept: it would differ when made again. The node may be gone once the reader has its reply.
 	 */
 	drop = err == 0 && off == 0 && size >= content->len && !content->paged && !node->kind->passing;
 	if (err < 0)
@@ -183,7 +183,10 @@ static void read_text(struct call *call, struct node *node, struct handle *handl
 	pthread_mutex_unlock(&content->mutex);
 }
 
-/* What ended meanwhile is not empty, or those who go by the size would not read on, and not be told. */
+/*
+ * A lock that ended meanwhile does not get size 0: programs that rely on the size would not read, and so not get the
+ * error.
+ */
 static void size_text(struct call *call, struct node *node, struct handle *reader, struct stat *st)
 {
 	struct content *content = handle_lock(reader);
@@ -192,7 +195,7 @@ static void size_text(struct call *call, struct node *node, struct handle *reade
 
 	if (content == NULL)
 		return;
-	/* A reader in the middle of a text goes on with it; and tar looks at the end whether it has read what it saw before. */
+	/* A reader in the middle of a text keeps it; tar checks at the end whether the size is still what it read. */
 	middle = content_is_made(content) && !content->sized &&
 		 (!content->done || (node->kind->passing && content_is_young(content)));
 	err = middle ? 0 : text_begin(call, node, reader, content);
@@ -237,7 +240,7 @@ void op_read(fuse_req_t req, fuse_ino_t id, size_t size, off_t off, struct fuse_
 		return;
 	}
 	caller_act_as_opener(&call, handle, &opener);
-	/* A read(2) has an owner, of locks that it might have to pass; the kernel reads pages for itself. */
+	/* The kernel sets lock_owner for read(2), not for reads into its page cache. */
 	call.paged = fi->lock_owner == 0;
 	if (node->kind->read == NULL)
 		read_text(&call, node, handle, size, (size_t)off);
@@ -248,7 +251,7 @@ void op_read(fuse_req_t req, fuse_ino_t id, size_t size, off_t off, struct fuse_
 	handle_drop(handle);
 }
 
-/* After a write to the same file: what it shows is another text. */
+/* After a write through the same file, reads must show a new text. */
 static void text_drop(struct handle *handle)
 {
 	struct content *content = handle_lock(handle);
@@ -299,7 +302,7 @@ void op_flush(fuse_req_t req, fuse_ino_t id, struct fuse_file_info *fi)
 	call_done(&call, handle == NULL || node->kind->flush == NULL ? 0 : node->kind->flush(&call, node, handle));
 }
 
-/* Nobody waits for a release and it says not whose it was: what failed in it is for whoever opened the file. */
+/* No caller waits for a RELEASE, and it carries no credentials: its error goes to the `why` of the opener. */
 static void tell_opener(struct call *call, const struct handle *handle, int err)
 {
 	const struct atlock_caller *caller = handle_caller(handle);
@@ -348,7 +351,7 @@ void op_release(fuse_req_t req, fuse_ino_t id, struct fuse_file_info *fi)
 	fuse_reply_err(req, 0);
 }
 
-/* Every change was durable before it was answered. */
+/* Nothing to do: every change was durable before it was answered. */
 void op_fsync(fuse_req_t req, fuse_ino_t id, int datasync, struct fuse_file_info *fi)
 {
 	(void)id, (void)datasync, (void)fi;
@@ -371,8 +374,8 @@ void op_flock(fuse_req_t req, fuse_ino_t id, struct fuse_file_info *fi, int op)
 }
 
 /*
- * fcntl locks end when any descriptor of the file is closed, which no lock of ours may. Having these operations is what
- * keeps the kernel from granting such locks by itself.
+ * fcntl locks end when any descriptor of the file is closed, which no lock of ours may. Without these operations the
+ * kernel would grant such locks itself.
  */
 static void refuse_fcntl(fuse_req_t req, fuse_ino_t id)
 {

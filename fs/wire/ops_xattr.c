@@ -1,6 +1,6 @@
 /*
- * Extended attributes: the fields of a lock as user.<key>. Everything else is "not supported", which ls(1) and the kernel
- * (security.capability before each write) ask for often and must get cheaply.
+ * Extended attributes: the fields of a lock as user.<key>. All others are "not supported"; ls(1) and the kernel
+ * (security.capability before each write) ask for those often, so that reply must be cheap.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@ static const char *xattr_key(const char *name)
 	return strncmp(name, XATTR_PREFIX, sizeof(XATTR_PREFIX) - 1) == 0 ? name + sizeof(XATTR_PREFIX) - 1 : NULL;
 }
 
-/* A size of 0 asks how much room is needed. */
+/* A size of 0 asks how much space is needed. */
 static void reply_sized(struct call *call, const char *data, size_t len, size_t size)
 {
 	if (size == 0)
