@@ -1,15 +1,17 @@
 /*
- * Checks a data file before LMDB walks it. LMDB trusts every byte of its pages: a damaged one is read beyond its end, or for ever.
+ * Checks a data file before LMDB walks it. LMDB trusts every byte of its pages: in a damaged one it reads out of
+ * bounds, or for ever.
  *
- * What is checked is all that LMDB goes by: both meta pages, then the trees of the newest, each page once. A page has the number and
- * the kind that lead to it, its nodes fill it without a gap, keys are in order and between those of the page above, values are inside
- * the page or in pages of their own, counts are right, and no page is in two places or in use and free. So the walk ends, at the
- * latest when all pages of the file have been seen. What the values say is not LMDB's business, and records have checksums.
+ * The check covers all that LMDB relies on: both meta pages, then the trees of the newest, each page once. A page has
+ * the number and the kind that its parent expects; its nodes fill it without a gap; keys are in order and within the
+ * bounds of the page above; values are inside the page or in pages of their own; counts are right; and no page is in
+ * two places, or both in use and free. So the walk ends, at the latest when all pages of the file have been seen. LMDB
+ * does not interpret values, and records have checksums.
  *
- * All of it is read only when the file is not as the last daemon left it (lmdb_stamp_fits()) or the caller asks for that; otherwise
- * the meta pages and the roots.
+ * The whole file is read only if it is not as the last daemon left it (lmdb_stamp_fits()) or the caller asks for that;
+ * otherwise only the meta pages and the roots.
  *
- * The layout is that of LMDB 0.9 on 64 bits, in the machine's order of bytes.
+ * The layout is that of LMDB 0.9 on 64 bits, in the machine's byte order.
  */
 #include "lmdb_check.h"
 
@@ -38,11 +40,11 @@
 
 enum { BRANCH = 1, LEAF = 2, OVERFLOW = 4, META = 8 };
 enum { LISTS_FREE, MAIN };
-enum { BIG = 1 }; /* of a leaf's node: the value is in pages of its own */
+enum { BIG = 1 }; /* flag of a leaf's node: the value is in pages of its own */
 enum { TREE_FLAGS = 0x7f, INTEGER_KEY = 0x08 };
 
 struct tree {
-	uint32_t pad; /* of the first: the size of a page */
+	uint32_t pad; /* of the first page: the page size */
 	uint16_t flags;
 	uint16_t depth;
 	uint64_t branches;
@@ -53,7 +55,7 @@ struct tree {
 };
 
 struct meta {
-	uint64_t number; /* the page's head */
+	uint64_t number; /* the page's header */
 	uint16_t unused;
 	uint16_t kind;
 	uint32_t unused2;
@@ -70,7 +72,7 @@ struct head {
 	uint64_t number;
 	uint16_t unused;
 	uint16_t kind;
-	uint16_t lower; /* end of the list of nodes; of an overflow page, with `upper` the number of pages */
+	uint16_t lower; /* end of the list of nodes; in an overflow page, `lower` and `upper` are the number of pages */
 	uint16_t upper; /* where nodes begin */
 };
 
@@ -84,14 +86,14 @@ struct node {
 struct check {
 	int fd;
 	size_t page;
-	uint64_t pages; /* in use or free: more are not the file's */
+	uint64_t pages; /* in use or free: higher numbers are not in the file */
 	bool whole;
 	unsigned char *seen; /* a bit for each of them */
 	unsigned char *level[DEPTH_MAX];
-	uint16_t tiles[PAGE_MAX / 2]; /* of a page: the size of the node that begins there */
-	struct tree found;            /* what has been counted */
-	uint64_t at;                  /* the page that is looked at */
-	const char *what;             /* is wrong */
+	uint16_t tiles[PAGE_MAX / 2]; /* of the current page: size of the node that begins at each place */
+	struct tree found;            /* the counts so far */
+	uint64_t at;                  /* the current page */
+	const char *what;             /* what is wrong */
 };
 
 static int bad(struct check *check, uint64_t page, const char *what)
@@ -143,7 +145,7 @@ static int meta_read(struct check *check, unsigned int which, struct meta *out)
 	return out->txn == 0 || out->txn % 2 == which ? 0 : bad(check, which, "has another's transaction");
 }
 
-/* Transactions take turns with the two pages. */
+/* Transactions use the two meta pages alternately. */
 static int metas_read(struct check *check, struct meta *newest)
 {
 	struct meta metas[2];
@@ -212,7 +214,7 @@ static uint64_t node_child(const struct node *node)
 	return value_len(node) | (uint64_t)node->flags << 32;
 }
 
-/* What a node takes in its page. LMDB rounds it up to two. */
+/* The bytes that a node takes in its page. LMDB rounds up to an even number. */
 static uint64_t node_size(const struct node *node, bool leaf)
 {
 	uint64_t value = !leaf ? 0 : (node->flags & BIG) != 0 ? sizeof(uint64_t) : value_len(node);
@@ -220,7 +222,7 @@ static uint64_t node_size(const struct node *node, bool leaf)
 	return (NODE + node->key_len + value + 1) / 2 * 2;
 }
 
-/* The nodes of a page lie one behind the other, up to its end. */
+/* Whether the nodes of a page lie one after the other, up to its end. */
 static bool nodes_fill(struct check *check, const unsigned char *page, const struct head *head, size_t count)
 {
 	size_t at = head->upper;
@@ -248,7 +250,7 @@ static bool nodes_fill(struct check *check, const unsigned char *page, const str
 	return at == check->page;
 }
 
-/* Reads a page of a tree. Its nodes can be read then. */
+/* Reads and checks a page of a tree, so that its nodes can be read. */
 static int tree_page(struct check *check, uint64_t number, unsigned int kind, unsigned char *page, size_t *count)
 {
 	struct head head = { .number = 0 };
@@ -288,7 +290,7 @@ static int overflow_check(struct check *check, uint64_t number, uint64_t len)
 		       : bad(check, number, "is not the pages of a long value");
 }
 
-/* A list of free pages: how many, then their numbers, the greatest first. */
+/* Checks a list of free pages: how many, then their numbers, the greatest first. */
 static int list_check(struct check *check, uint64_t number, const unsigned char *bytes, uint64_t len)
 {
 	uint64_t count;
@@ -313,7 +315,7 @@ static int list_check(struct check *check, uint64_t number, const unsigned char 
 	return 0;
 }
 
-/* Such a list in pages of its own. */
+/* Reads and checks such a list in pages of its own. */
 static int list_read(struct check *check, uint64_t number, uint64_t first, uint64_t len)
 {
 	unsigned char *bytes = len <= check->pages * sizeof(uint64_t) + check->page ? malloc(len) : NULL;
@@ -343,7 +345,7 @@ static int value_check(struct check *check, uint64_t number, bool main, const st
 
 /* --- Trees --- */
 
-/* What keys of a page must not be before, and must be before; NULL: no such bound. */
+/* The smallest key that a page may have, and the first that it may not; NULL: no such bound. */
 struct bounds {
 	struct slice from;
 	struct slice to;
@@ -361,7 +363,7 @@ static int key_order(bool main, struct slice a, struct slice b)
 	return x < y ? -1 : x > y;
 }
 
-/* The first key of a branch is not read by LMDB, and may be missing: it counts as the page's own bound. */
+/* LMDB does not read the first key of a branch, and it may be missing: the page's own lower bound stands in for it. */
 static int key_check(struct check *check, uint64_t number, bool main, bool leaf, size_t i, struct slice key,
 		     const struct bounds *bounds)
 {
@@ -481,7 +483,7 @@ static int walk(struct check *check, const struct meta *meta)
 	return rc;
 }
 
-/* Beside a daemon: what is walked is told to it, as a view would be. */
+/* Beside a running daemon: locks what is walked, as a view would. */
 static int walk_beside(struct check *check, const struct engine *engine)
 {
 	struct meta meta;
@@ -490,7 +492,7 @@ static int walk_beside(struct check *check, const struct engine *engine)
 
 	for (int i = 0; rc == -EAGAIN && i < TRIES; i++) {
 		rc = metas_read(check, &meta);
-		/* They may have been written to between the one and the other. */
+		/* The daemon may have written to the pages in between. */
 		if (rc == -EUCLEAN && i < TRIES / 10) {
 			rc = -EAGAIN;
 			continue;

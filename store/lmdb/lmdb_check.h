@@ -7,7 +7,7 @@
 
 struct engine;
 
-/* Checks the data file that is open: all of it, or only where LMDB begins. -EUCLEAN, with `why`, if it is damaged. */
+/* Checks the open data file: all of it, or only the meta pages and roots. -EUCLEAN, with `why`, if it is damaged. */
 int lmdb_check(const struct engine *engine, bool whole, const char *path, char *why, size_t whylen);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * The directory a store lives in: made, checked for what LMDB cannot stand and for who else may write to it, and owned by one
- * process at a time. That process has locked the directory itself, which no removal of a file undoes, and owner.pid, which
- * older versions look at and people read.
+ * The directory of a store: makes it, checks it for file systems that LMDB cannot use and for users who may write to
+ * it, and lets one process at a time own it. The owner locks the directory itself, which no removal of a file undoes,
+ * and owner.pid, which older versions check and people read.
  */
 #include "lmdb_dir.h"
 
@@ -34,8 +34,8 @@ static const struct {
 };
 
 /*
- * LMDB keeps fcntl locks, which are the process's: opening an environment twice and closing one of them would drop the
- * locks of the other without a word.
+ * LMDB's fcntl locks belong to the process: opening an environment twice and closing one would silently drop the locks
+ * of the other.
  */
 static pthread_mutex_t open_lock = PTHREAD_MUTEX_INITIALIZER;
 static LIST_HEAD(, lmdb_dir) open_dirs = LIST_HEAD_INITIALIZER(open_dirs);
@@ -46,7 +46,7 @@ static bool dir_register(struct lmdb_dir *dir)
 
 	pthread_mutex_lock(&open_lock);
 	LIST_FOREACH(other, &open_dirs, link) {
-		/* A child has its parent's list, and its parent's descriptors, but none of its locks. */
+		/* A forked child has its parent's list and descriptors, but none of its fcntl locks. */
 		if (other->dev == dir->dev && other->ino == dir->ino && other->pid == getpid())
 			break;
 	}
@@ -101,8 +101,8 @@ static int dir_check(struct lmdb_dir *dir, const char *path, char *why, size_t w
 }
 
 /*
- * A user who can write to the store chooses what the daemon does, down to the command that on_event runs. So it belongs to the
- * user of this process, to root, or to the one user that the caller trusts as well.
+ * A user who can write to the store controls the daemon, down to the command that on_event runs. So the store must
+ * belong to the user of this process, to root, or to the one user that the caller trusts as well.
  */
 static const char *distrust(const struct stat *st, uid_t trusted, char *text, size_t len)
 {
@@ -120,12 +120,12 @@ static const char *distrust(const struct stat *st, uid_t trusted, char *text, si
 	return NULL;
 }
 
-/* Nothing in it is a way to somewhere else. What is not there yet is made by this process. */
+/* No file in the directory may lead outside it. This process makes those that do not exist yet. */
 static int files_check(const struct lmdb_dir *dir, const char *path, uid_t trusted, char *why, size_t whylen)
 {
 	static const struct {
 		const char *name;
-		int err; /* if it is no file */
+		int err; /* errno if it is not a regular file */
 	} files[] = {
 		{ LMDB_DATA_FILE, -EINVAL },
 		{ "commit.log", -EUCLEAN },
@@ -205,7 +205,7 @@ int lmdb_lock(const struct lmdb_dir *dir, int fd, const char *what, const char *
 	return store_refuse(why, whylen, -errno, "store %s: cannot lock %s: %s", path, what, strerror(errno));
 }
 
-/* For those who only read. */
+/* For a readonly store. */
 static void owner_look(struct lmdb_dir *dir)
 {
 	int fd = openat(dir->fd, OWNER_FILE, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
@@ -216,7 +216,7 @@ static void owner_look(struct lmdb_dir *dir)
 	close(fd);
 }
 
-/* The file stays when the owner goes: removing it would let two older processes lock two files of that name. */
+/* The file stays when the owner ends: removing it would let two older processes lock two files of that name. */
 static int owner_take(struct lmdb_dir *dir, const char *path, char *why, size_t whylen)
 {
 	char text[32];
@@ -256,7 +256,7 @@ static int dir_refuse(const char *path, const char *what, int err, char *why, si
 	return store_refuse(why, whylen, err, "store %s cannot be %s: %s: %s", path, what, strerror(-err), hint);
 }
 
-/* The working directory may become another. NULL: no memory, or it has no name. */
+/* Made absolute, because the working directory may change. NULL: no memory, or the working directory has no name. */
 static char *path_absolute(const char *path)
 {
 	char here[PATH_MAX];
@@ -316,7 +316,7 @@ static void descriptor_close(int fd)
 
 void lmdb_dir_close(struct lmdb_dir *dir)
 {
-	/* Closing gives the locks up; unlocking would take them from a parent if this is its child. */
+	/* Closing releases the locks. Unlocking would, in a forked child, release those of the parent. */
 	descriptor_close(dir->foreign);
 	descriptor_close(dir->data);
 	descriptor_close(dir->owner);

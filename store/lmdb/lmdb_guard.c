@@ -1,14 +1,14 @@
 /*
  * One process at a time, whatever is done to its files.
  *
- * The process that writes has locked the directory (lmdb_dir.c) and the data file, each by itself: the one is still locked
- * when files are removed and put back, the other when the file is linked into another directory. Other programs' LMDB knows
- * neither lock, but opens lock.mdb first: that is left empty and locked, with which LMDB cannot begin. Its own table of readers
- * is elsewhere, see lmdb_table.c.
+ * The writing process locks both the directory (lmdb_dir.c) and the data file: the directory stays locked when files
+ * are removed and put back, the data file when it is linked into another directory. Other programs' LMDB knows neither
+ * lock, but opens lock.mdb first: that file is kept empty and locked, so that LMDB cannot begin. Our own table of
+ * readers is elsewhere, see lmdb_table.c.
  *
- * Locks bind only those who ask for them. So before each commit, and now and then before a read, the process looks whether the
- * files are still those that it opened and say what it wrote. If not, two daemons may grant one lock: nothing is answered
- * any more until the store is opened again.
+ * Locks bind only the programs that ask for them. So before each commit, and now and then before a read, the process
+ * checks whether the files are still those that it opened and contain what it wrote. If not, two daemons may grant one
+ * lock: no request is answered any more until the store is opened again.
  */
 #include "lmdb_guard.h"
 
@@ -25,7 +25,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define LOOK_EVERY INT64_C(100000000) /* ns between looks where nothing waits for the disk */
+#define LOOK_EVERY INT64_C(100000000) /* ns between checks if nothing waits for the disk */
 
 int lmdb_guard_data(struct engine *engine, const char *path, char *why, size_t whylen)
 {
@@ -43,7 +43,7 @@ int lmdb_guard_data(struct engine *engine, const char *path, char *why, size_t w
 
 /* --- Other programs' LMDB --- */
 
-/* The byte that LMDB locks as long as it has an environment open. */
+/* The byte that LMDB locks while it has an environment open. */
 static int foreign_lock(int fd, int command, short type, struct flock *lock)
 {
 	*lock = (struct flock){ .l_type = type, .l_whence = SEEK_SET, .l_start = 0, .l_len = 1 };
@@ -59,7 +59,7 @@ static int foreign_refuse(const char *path, char *why, size_t whylen)
 		path, LMDB_FOREIGN_FILE, path, LMDB_FOREIGN_FILE);
 }
 
-/* For those who only read: such a program would not know of them, and use pages again that they read. */
+/* For a readonly store: another program would not know of this reader, and reuse pages that it reads. */
 static int foreign_look(const struct lmdb_dir *dir, const char *path, char *why, size_t whylen)
 {
 	int fd = openat(dir->fd, LMDB_FOREIGN_FILE, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -89,13 +89,15 @@ int lmdb_guard_foreign(struct engine *engine, const char *path, char *why, size_
 		return store_refuse(why, whylen, -errno, "store %s: %s: %s", path, LMDB_FOREIGN_FILE, strerror(errno));
 	if (foreign_lock(dir->foreign, F_OFD_SETLK, F_WRLCK, &lock) < 0)
 		return foreign_refuse(path, why, whylen);
-	/* LMDB waits for a lock that is not shared; it fails at once with one that is, of a file without a table. */
+	/*
+	 * LMDB waits for an exclusive lock to end, but with a shared lock on a file without a table it fails at once.
+	 */
 	if (ftruncate(dir->foreign, 0) < 0 || foreign_lock(dir->foreign, F_OFD_SETLK, F_RDLCK, &lock) < 0)
 		return store_refuse(why, whylen, -errno, "store %s: %s: %s", path, LMDB_FOREIGN_FILE, strerror(errno));
 	return 0;
 }
 
-/* --- Looking --- */
+/* --- Checking --- */
 
 static bool dir_is_there(const struct lmdb_dir *dir)
 {
@@ -120,8 +122,8 @@ static bool data_is_there(const struct engine *engine)
 }
 
 /*
- * Whether LMDB's newest transaction is one of this process. While the leader makes one, it is not known which is the newest; if
- * it began or ended one meanwhile, what was compared does not belong together.
+ * Whether LMDB's newest transaction is one of this process. While the leader makes one, the newest is unknown; if the
+ * leader began or ended one meanwhile, the values compared do not belong together.
  */
 static bool newest_is_ours(struct engine *engine)
 {

@@ -1,11 +1,12 @@
 /*
- * Who reads an older state, here and in other processes. LMDB uses no page again that was given up after the oldest of them
- * began: while one goes on, every transaction takes new pages, and the file only grows.
+ * Readers of an older state, in this and in other processes. LMDB does not reuse pages that were freed after the oldest
+ * reader began: while that reader goes on, every transaction takes new pages, and the file only grows.
  *
- * LMDB's table has only this process, see lmdb_table.c. Another one that reads transaction N locks byte N + 1 of the data file,
- * with a lock that the kernel takes from it when it ends, and goes on only if N is still the newest. Before each of its own
- * transactions the writer looks for such locks. If there are any, it begins to read the newest transaction itself, and keeps to it
- * for as long: the pin. LMDB leaves the pages alone of the pinned transaction and of the one before it.
+ * LMDB's table has only this process, see lmdb_table.c. Another process that reads transaction N locks byte N + 1 of
+ * the data file, with a lock that the kernel drops when the process ends, and continues only if N is still the newest.
+ * Before each of its own transactions the writer looks for such locks. If there are any, it begins to read the newest
+ * transaction itself, and keeps that read open as long as they last: the pin. LMDB does not reuse pages of the pinned
+ * transaction or of the one before it.
  *
  *	the reader locks N, and N is the newest: then the writer has not begun N + 2, and looks before that. What it pins
  *	then is N or N + 1, and N is safe.
@@ -21,10 +22,10 @@
 
 struct oldest {
 	uint64_t base;
-	bool lags; /* a reader has an older one */
+	bool lags; /* a reader has an older transaction */
 };
 
-/* A line of LMDB's table of readers: process, thread, and what it reads, "-" if nothing. */
+/* Parses a line of LMDB's table of readers: process, thread, and its transaction, "-" if none. */
 static int reader_look(const char *line, void *arg)
 {
 	struct oldest *oldest = arg;
@@ -45,7 +46,7 @@ static bool table_lags(const struct engine *engine)
 
 /* --- The writer --- */
 
-/* Whether another process reads transaction `newest` or one before it. */
+/* Whether another process reads transaction `newest` or an older one. */
 static bool is_read(const struct engine *engine, uint64_t newest)
 {
 	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = 1, .l_len = (off_t)newest + 1 };
@@ -60,7 +61,9 @@ static void pin_drop(struct engine *engine)
 	engine->pin = NULL;
 }
 
-/* The pin stays where it is as long as one reads what a newer pin would not keep. With pin_lock held. */
+/*
+ * The pin stays where it is while a process reads a state that a newer pin would not protect. Call with pin_lock held.
+ */
 static int pin_look(struct engine *engine)
 {
 	MDB_envinfo info;
@@ -145,7 +148,7 @@ static bool is_newest(const struct engine *engine, uint64_t base)
 	return mdb_env_info(engine->env, &info) == 0 && info.me_last_txnid == base;
 }
 
-/* What is locked for one view keeps all that is newer, too. */
+/* The lock of one view also protects every newer state. */
 int lmdb_readers_join(struct engine *engine, uint64_t base)
 {
 	int rc = 0;

@@ -1,10 +1,10 @@
 /*
- * Reads. Beginning a read transaction costs LMDB an allocation and a slot in the reader table; a reset one keeps both, so
- * views are taken from a pool and go back to it.
+ * Reads. Beginning a read transaction costs LMDB an allocation and a slot in the reader table; a reset transaction
+ * keeps both, so views are taken from a pool and returned to it.
  *
- * A view is a layer and the transaction of LMDB that it lies on. The newest of both are taken one after the other, and LMDB
- * may commit in between: then they do not belong together, which their numbers tell, and are taken again. Unless what it
- * committed is a part of that layer.
+ * A view is a layer over an LMDB transaction. The newest of both are taken one after the other, and LMDB may commit in
+ * between. Then their numbers show that they do not belong together, and both are taken again; unless that commit is
+ * already part of the layer.
  */
 #include "lmdb_view.h"
 
@@ -26,7 +26,7 @@
 
 #define FOLLOW_TRIES 100
 #define MATCH_YIELDS 1000
-#define MATCH_TRIES 61000 /* a minute: a disk that takes longer fails */
+#define MATCH_TRIES 61000 /* a minute: a disk that takes longer counts as failed */
 
 static int view_get(void *view, struct slice key, struct slice *value)
 {
@@ -64,7 +64,7 @@ static int view_cursor(struct lmdb_view *view)
 	return rc;
 }
 
-/* Whether `from` is the smallest key after the one that the cursor stands on: that key and a NUL. */
+/* Whether `from` is the key under the cursor followed by a NUL, which is the smallest key after it. */
 static bool view_goes_on(const struct lmdb_view *view, struct slice from)
 {
 	const unsigned char *bytes = from.data;
@@ -87,13 +87,13 @@ static int below_next(void *view, struct slice from, struct slice prefix, struct
 				    : from.len == 0       ? MDB_FIRST
 							  : MDB_SET_RANGE);
 	v->at.data = NULL;
-	/* Behind all keys of the store's users is one of the engine's own. */
+	/* The engine's own key sorts after all keys of the store's users. */
 	if (rc == MDB_NOTFOUND || (rc == 0 && k.mv_size > STORE_KEY_MAX))
 		return 1;
 	if (rc != 0)
 		return lmdb_errno(rc);
 	*key = (struct slice){ .data = k.mv_data, .len = k.mv_size };
-	/* Callers go on from there, and would go on for ever in a tree whose keys are in disorder. */
+	/* Callers continue from this key, and would loop for ever in a tree whose keys are out of order. */
 	if (slice_compare(*key, from) < 0)
 		return -EUCLEAN;
 	v->at = *key;
@@ -177,7 +177,7 @@ static struct layer *layer_newest(struct engine *engine)
 	return layer;
 }
 
-/* Whether the view's layer can be laid over its transaction. A number alone does not tell which commit of LMDB it was. */
+/* Whether the view's layer fits its transaction. A number alone does not identify an LMDB commit. */
 static bool view_fits(const struct engine *engine, const struct lmdb_view *view)
 {
 	const struct layer *layer = view->layer;
@@ -187,7 +187,10 @@ static bool view_fits(const struct engine *engine, const struct lmdb_view *view)
 	       (layer->next != 0 && base == layer->base + 1 && lmdb_mark(engine, view->txn) == layer->next);
 }
 
-/* The leader is between its transaction and the layer for that, for as long as a disk takes to write one page. */
+/*
+ * The leader has committed a transaction and not yet published its layer: that takes as long as the disk writes one
+ * page.
+ */
 static void match_wait(unsigned int tries)
 {
 	const struct timespec pause = { .tv_nsec = 1000000 };
@@ -217,7 +220,7 @@ static int view_match(struct engine *engine, struct lmdb_view *view)
 	return EIO;
 }
 
-/* Gives the view what the log says about its transaction. Errno. */
+/* Gives the view the layer that the log holds for its transaction. Returns an errno. */
 static int layer_follow(struct engine *engine, struct lmdb_view *view)
 {
 	uint64_t base = mdb_txn_id(view->txn);
@@ -229,7 +232,7 @@ static int layer_follow(struct engine *engine, struct lmdb_view *view)
 	return -rc;
 }
 
-/* Begins with the newest transaction, and the writer knows. 0 or an LMDB code. */
+/* Begins with the newest transaction, and tells the writer. 0 or an LMDB code. */
 static int view_join(struct engine *engine, struct lmdb_view *view)
 {
 	int rc = EAGAIN;
@@ -247,9 +250,9 @@ static int view_join(struct engine *engine, struct lmdb_view *view)
 }
 
 /*
- * As view_match(), in a process that reads along: the log on disk is the layer. The writer overwrites entries only after
- * LMDB has its next transaction, so what was read belongs to this one if this one is what a view would begin with even now.
- * Otherwise what was overwritten meanwhile may look damaged.
+ * As view_match(), in a readonly process: the log on disk is the layer. The writer overwrites entries only after LMDB
+ * has its next transaction, so what was read belongs to this transaction if a new view would still begin with it.
+ * Otherwise entries that were overwritten meanwhile may look damaged.
  */
 static int view_follow(struct engine *engine, struct lmdb_view *view)
 {
@@ -313,7 +316,7 @@ void lmdb_view_drain(struct engine *engine)
 	}
 }
 
-/* Another process has grown the file beyond this one's map: only a readonly store meets that. */
+/* Another process has grown the file beyond this one's map: that happens only to a readonly store. */
 static int view_follow_map(struct engine *engine)
 {
 	pthread_rwlock_wrlock(&engine->map_lock);

@@ -15,7 +15,7 @@ struct lmdb_view {
 	MDB_txn *txn;
 	MDB_cursor *cursor;  /* opened by the first `next` */
 	bool cursor_stale;   /* must be renewed before use in this run */
-	struct slice at;     /* the key that the cursor stands on, while it is not stale; NULL: none */
+	struct slice at;     /* the key under the cursor, while it is not stale; NULL: none */
 	struct layer *layer; /* over it */
 	bool joined;         /* a readonly engine's: lmdb_readers_join() */
 	struct store_txn *handle;
@@ -28,8 +28,8 @@ extern const struct txn_source lmdb_source; /* of a struct lmdb_view */
 int lmdb_view(struct engine *engine, store_fn *fn, void *arg);
 
 /*
- * A read transaction from the pool, and back. map_lock held shared, or by the leader. NULL and an LMDB code in `*error` if
- * there is none to be had.
+ * Takes a read transaction from the pool, and returns it. Call with map_lock held shared, or by the leader. NULL, with
+ * an LMDB code in `*error`, if none is available.
  */
 struct lmdb_view *lmdb_view_take(struct engine *engine, int *error);
 void lmdb_view_give(struct engine *engine, struct lmdb_view *view);
