@@ -1,7 +1,7 @@
 /*
- * Reads Atlantis' records from a Bolt file, in key order, without writing to it. The walk keeps one page a level in memory.
- * It is stricter than Bolt where a damaged byte could make records vanish: keys must rise, as Bolt's searches need them
- * to, and a bucket that Atlantis does not have is an error.
+ * Reads Atlantis' records from a Bolt file, in key order, without writing to it. The walk keeps one page per level in
+ * memory. It is stricter than Bolt where a damaged byte could make records vanish: keys must ascend, as Bolt's searches
+ * need, and a bucket that Atlantis does not have is an error.
  */
 #include "bolt.h"
 
@@ -25,17 +25,17 @@ static const char *const buckets[FOREIGN_KINDS] = {
 
 struct level {
 	struct bolt_page page;
-	unsigned int next; /* entry */
-	int kind;          /* enum foreign_kind of the bucket it is in; -1: in the root, where buckets are */
+	unsigned int next; /* index of the next entry */
+	int kind;          /* enum foreign_kind of its bucket; -1: in the root, which has the buckets */
 };
 
 struct bolt {
 	struct bolt_file file;
 	struct level levels[DEPTH];
 	size_t depth;
-	struct slice last; /* key before, in the same tree; points into a page that is still there, or into `copy` */
+	struct slice last; /* previous key of the same tree; points into a page still in memory, or into `copy` */
 	unsigned char *copy;
-	unsigned int found; /* buckets, a bit a kind */
+	unsigned int found; /* buckets found, a bit per kind */
 };
 
 static int bad(struct bolt *bolt, const char *what)
@@ -43,7 +43,7 @@ static int bad(struct bolt *bolt, const char *what)
 	return foreign_fail(&bolt->file.base, -EBADMSG, "page %" PRIu64 ": %s", bolt->file.page, what);
 }
 
-/* Goes down into a page: the one of that number, or an inline one, which has been read already. */
+/* Descends into a page: the page of that number, or an inline one, which has been read already. */
 static int level_push(struct bolt *bolt, uint64_t number, const struct bolt_page *inside, int kind)
 {
 	struct level *level = &bolt->levels[bolt->depth];
@@ -68,7 +68,7 @@ static void level_pop(struct bolt *bolt)
 	free(bolt->levels[--bolt->depth].page.memory);
 }
 
-/* Keys of one tree rise from leaf to leaf; `last` outlives the leaf that it came from. */
+/* Keys of one tree ascend from leaf to leaf; `last` outlives the leaf that it came from. */
 static int key_follows(struct bolt *bolt, struct slice key)
 {
 	size_t least = key.len < bolt->last.len ? key.len : bolt->last.len;
@@ -94,7 +94,7 @@ static int bucket_kind(struct slice name)
 	return -1;
 }
 
-/* An entry of the root: one of the three buckets. Their keys need no order: there are three, each once. */
+/* Enters the bucket of a root entry. The three buckets need no order; each may occur once. */
 static int bucket_enter(struct bolt *bolt, const struct bolt_entry *entry)
 {
 	int kind = entry->bucket ? bucket_kind(entry->key) : -1;
@@ -112,7 +112,7 @@ static int bucket_enter(struct bolt *bolt, const struct bolt_entry *entry)
 	return err < 0 ? err : level_push(bolt, root, root == 0 ? &inside : NULL, kind);
 }
 
-/* One step of the walk: 0 and a record, 1 at the end, 2 to go on. */
+/* One step of the walk: 0 and a record, 1 at the end, 2 to continue. */
 static int step(struct bolt *bolt, struct foreign_item *out)
 {
 	struct level *level = &bolt->levels[bolt->depth - 1];
@@ -169,7 +169,7 @@ static void bolt_close(struct foreign *foreign)
 
 static const struct foreign_type bolt_type = { .next = bolt_next, .close = bolt_close };
 
-/* Bolt locks a file for as long as it is open. While we have it too, no Atlantis can begin to write. */
+/* Bolt locks a file while it is open. While this process has that lock too, no Atlantis can begin to write. */
 static int file_open(struct bolt_file *file, const char *path)
 {
 	struct stat st;
@@ -185,7 +185,7 @@ static int file_open(struct bolt_file *file, const char *path)
 					    ? "%s is in use by a running Atlantis: stop it first, or read a copy"
 					    : "%s cannot be locked",
 				    path);
-	/* Again: an Atlantis that ended since the open may have made it larger. */
+	/* Again: an Atlantis that ended since the open may have grown the file. */
 	if (fstat(file->fd, &st) != 0)
 		return foreign_fail(&file->base, -errno, "%s: %s", path, strerror(errno));
 	file->size = (uint64_t)st.st_size;

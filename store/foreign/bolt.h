@@ -1,11 +1,11 @@
 /*
- * The pages of a Bolt file, checked: nothing that a page says is believed before it was held against the page's and the
- * file's size. Private to store/.
+ * The pages of a Bolt file, checked: every value of a page is compared with the sizes of page and file before it is
+ * used. Private to store/.
  *
- * A file is pages of one size, the first two of them meta pages, which say where the root is; the valid one with the higher
- * transaction number is the present state. Below the root are branch pages, leaf pages, and in leaves buckets: trees of
- * their own, or, if small, a leaf page inside the value. A page too small for its content goes on in those after it.
- * Numbers are little-endian. Only the meta pages have a checksum.
+ * A file consists of pages of one size. The first two are meta pages, which say where the root is; the valid one with
+ * the higher transaction number is the present state. Below the root are branch pages and leaf pages. Leaves contain
+ * buckets: trees of their own or, if small, a leaf page inside the value. Content too large for a page continues in the
+ * pages after it. Numbers are little-endian. Only the meta pages have a checksum.
  */
 #ifndef STORE_BOLT_H
 #define STORE_BOLT_H
@@ -23,8 +23,8 @@ struct bolt_file {
 	uint64_t size;
 	uint32_t page_size;
 	uint64_t root;
-	uint64_t pages;      /* in use at most: the first number that is not */
-	unsigned char *seen; /* a bit a page: a tree that is one has each page once */
+	uint64_t pages;      /* first page number not in use */
+	unsigned char *seen; /* a bit per page: a valid tree has each page once */
 	uint64_t page;       /* being read, for error texts */
 };
 
@@ -36,7 +36,7 @@ struct bolt_page {
 	uint64_t number;
 	unsigned int flags;
 	unsigned int count;
-	size_t end; /* of the entry read last: Bolt puts one right after the other */
+	size_t end; /* of the entry read last: Bolt stores entries without gaps */
 };
 
 /* One entry of a page. */
@@ -50,13 +50,13 @@ struct bolt_entry {
 /* Finds the present state. -EBADMSG. */
 int bolt_meta_read(struct bolt_file *file, unsigned int flags);
 
-/* Reads a page of a tree; each may be read once. */
+/* Reads a page of a tree; each page may be read once. */
 int bolt_page_read(struct bolt_file *file, uint64_t number, struct bolt_page *out);
 
-/* A bucket in a leaf's value: its root page, or (0) the page inside the value, which lives as long as that. */
+/* A bucket in a leaf's value: its root page, or (0) the inline page, which lives as long as the value. */
 int bolt_bucket_read(struct bolt_file *file, struct slice value, uint64_t *root, struct bolt_page *out);
 
-/* Entries are read in order. */
+/* Entries must be read in order. */
 int bolt_entry_read(struct bolt_file *file, struct bolt_page *page, unsigned int index, struct bolt_entry *out);
 
 #endif

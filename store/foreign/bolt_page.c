@@ -62,7 +62,7 @@ static int bad(struct bolt_file *file, const char *what)
 	return foreign_fail(&file->base, -EBADMSG, "page %" PRIu64 ": %s", file->page, what);
 }
 
-/* Reads bytes that must be there. */
+/* Reads exactly `len` bytes; a file too short is an error. */
 static int bytes_read(struct bolt_file *file, uint64_t offset, void *out, size_t len)
 {
 	size_t done = 0;
@@ -81,7 +81,7 @@ static int bytes_read(struct bolt_file *file, uint64_t offset, void *out, size_t
 	return 0;
 }
 
-/* 0, or 1 if there is no sound meta page at this place. */
+/* 0, or 1 if there is no valid meta page at this offset. */
 static int meta_at(struct bolt_file *file, uint64_t offset, struct meta *out)
 {
 	unsigned char data[HEADER + META];
@@ -108,7 +108,7 @@ static int meta_at(struct bolt_file *file, uint64_t offset, struct meta *out)
 	return 0;
 }
 
-/* The second meta page is one page into the file; if the first does not say how large that is, it is looked for. */
+/* The second meta page is one page into the file; if the first does not give the page size, all sizes are tried. */
 static int meta_second(struct bolt_file *file, bool known, uint32_t size, struct meta *out)
 {
 	int err = 1;
@@ -155,7 +155,7 @@ int bolt_meta_read(struct bolt_file *file, unsigned int flags)
 	return file->seen == NULL ? foreign_fail(&file->base, -ENOMEM, "out of memory") : 0;
 }
 
-/* Takes a run of pages: each may be in the tree once, which also ends every circle. */
+/* Marks a run of pages as seen: each may be in the tree once, which also detects every cycle. */
 static int pages_take(struct bolt_file *file, uint64_t number, uint64_t run)
 {
 	for (uint64_t i = number; i < number + run; i++) {
@@ -174,7 +174,7 @@ static bool is_zero(const unsigned char *data, size_t len)
 	return true;
 }
 
-/* Fills in the header of a page that is in memory. */
+/* Parses the header of a page in memory. */
 static int page_header(struct bolt_file *file, struct bolt_page *page)
 {
 	page->flags = get16(page->data + 8);
@@ -242,7 +242,7 @@ int bolt_bucket_read(struct bolt_file *file, struct slice value, uint64_t *root,
 	return page_header(file, out);
 }
 
-/* Key and value of an entry. They must begin where the one before ended: a count or size that is wrong shows by that. */
+/* Key and value of an entry. They must begin where the previous entry ended: that reveals a wrong count or size. */
 static int parts(struct bolt_file *file, struct bolt_page *page, uint64_t begin, uint32_t key, uint32_t value,
 		 struct bolt_entry *out)
 {

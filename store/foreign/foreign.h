@@ -1,14 +1,14 @@
 /*
- * Records that Atlantis keeps, in whatever it keeps them: a Bolt file or a Redis. This module knows files, pages and
- * servers; what a record says is for core/ to read.
+ * Records of Atlantis, in a Bolt file or in Redis. This module knows files, pages and servers; core/ interprets the
+ * records.
  *
  *	foreign_open(&f, "/var/lib/atlantis/atlantis.db", 0, error);
  *	while ((rc = foreign_next(f, &item)) == 0) ...		error text in f->error if rc < 0
  *	foreign_close(f);
  *
- * Errors are negative errnos: -EBADMSG for what is damaged or something else, with the page in the text; -EBUSY for a file
- * that a running Atlantis has; -EHOSTDOWN for a server that does not answer. No text ever has a password in it.
- * One thread at a time.
+ * Errors are negative errnos: -EBADMSG for data that is damaged or not Atlantis', with the page in the text; -EBUSY for
+ * a file that a running Atlantis has open; -EHOSTDOWN for a server that does not answer. No text ever contains a
+ * password. One thread at a time.
  */
 #ifndef STORE_FOREIGN_H
 #define STORE_FOREIGN_H
@@ -19,7 +19,7 @@
 
 enum foreign_kind { FOREIGN_LOCK, FOREIGN_PULL, FOREIGN_GLOBAL, FOREIGN_KINDS };
 
-/* One record. Bytes are valid until the next call. Keys are without what Redis puts in front to tell kinds apart. */
+/* One record. Its bytes are valid until the next call. Keys are without the prefix that tells kinds apart in Redis. */
 struct foreign_item {
 	enum foreign_kind kind;
 	struct slice key;
@@ -38,14 +38,14 @@ struct foreign_type {
 	void (*close)(struct foreign *foreign);
 };
 
-/* What every kind begins with. */
+/* Common first member of every implementation. */
 struct foreign {
 	const struct foreign_type *type;
 	uint64_t total; /* records to come when opened; 0: unknown */
 	char error[FOREIGN_ERROR_MAX];
 };
 
-/* Opens "redis://[user:password@]host[:port][/db]" or else a file of that name. `error` says what is wrong. */
+/* Opens "redis://[user:password@]host[:port][/db]", or a file of that name. `error` says what is wrong. */
 int foreign_open(struct foreign **out, const char *uri, unsigned int flags, char error[FOREIGN_ERROR_MAX]);
 void foreign_close(struct foreign *foreign);
 
@@ -56,12 +56,12 @@ int foreign_next(struct foreign *foreign, struct foreign_item *out);
 int foreign_get(struct foreign *foreign, enum foreign_kind kind, const char *key, struct slice *out);
 
 /*
- * Writes item->value at item->key, or deletes it if that is empty (data NULL), provided that what is there is still `old`
- * (NULL: nothing). 1 and nothing written if not. -EROFS for a file.
+ * Writes item->value at item->key, or deletes the key if the value is empty (data NULL), provided that the present
+ * value is still `old` (NULL: none). If not, returns 1 and writes nothing. -EROFS for a file.
  */
 int foreign_change(struct foreign *foreign, const struct foreign_item *item, const struct slice *old);
 
-/* For those who implement one. */
+/* For implementations. */
 int foreign_fail(struct foreign *foreign, int err, const char *format, ...) __attribute__((format(printf, 3, 4)));
 int bolt_open(struct foreign **out, const char *path, unsigned int flags, char error[FOREIGN_ERROR_MAX]);
 int redis_atlantis_open(struct foreign **out, const char *text, char error[FOREIGN_ERROR_MAX]);

@@ -1,7 +1,7 @@
 /*
- * Atlantis' records in a Redis: "pr/<key>" a lock, "global/<key>" a command lock, "<host>::<repository>::<number>" a pull
- * request. Whatever else is in there is left alone. Keys are gathered first, since a SCAN may name one twice, and the
- * values asked for some at a time, so that neither side stands still for long.
+ * Atlantis' records in Redis: "pr/<key>" is a lock, "global/<key>" a command lock, "<host>::<repository>::<number>" a
+ * pull request. All other keys are left alone. Keys are collected first, because a SCAN may return one twice, and
+ * values are read in batches, so that neither side blocks for long.
  */
 #include <bsd/stdlib.h>
 #include <bsd/string.h>
@@ -17,7 +17,7 @@
 #include "redis_uri.h"
 
 #define SCAN "500"
-#define SCANS_MAX 1000000 /* a Redis with more keys than that many times SCAN is none of Atlantis' */
+#define SCANS_MAX 1000000 /* a Redis that needs more SCAN calls is not Atlantis' */
 #define BATCH 100
 #define CONNECT_SECONDS 5
 #define ANSWER_SECONDS 10
@@ -37,13 +37,16 @@ struct redis {
 	char **keys;
 	size_t count;
 	size_t capacity;
-	size_t asked;      /* keys whose values have been asked for */
+	size_t asked;      /* keys whose values have been requested */
 	redisReply *batch; /* values of the keys before `asked` */
-	size_t at;         /* next of the batch */
-	redisReply *value; /* what redis_get() gave out */
+	size_t at;         /* next in the batch */
+	redisReply *value; /* returned by redis_get() */
 };
 
-/* What the last command died of. Texts of the server may be long, never hold a password, and are one line. */
+/*
+ * Reports the failure of the last command. The server's texts may be long, never contain a password, and are one
+ * line.
+ */
 static int fail(struct redis *redis, const redisReply *reply)
 {
 	if (reply != NULL)
@@ -59,7 +62,7 @@ static int fail(struct redis *redis, const redisReply *reply)
 			    redis->context->err == REDIS_ERR_IO ? strerror(errno) : redis->context->errstr);
 }
 
-/* One command; NULL once its failure has been noted. */
+/* Runs one command; NULL once its failure has been noted. */
 static redisReply *ask(struct redis *redis, int *err, int argc, const char **argv, const size_t *lens)
 {
 	redisReply *reply = redisCommandArgv(redis->context, argc, argv, lens);
@@ -79,7 +82,7 @@ static redisReply *ask_words(struct redis *redis, int *err, const char *a, const
 	return ask(redis, err, c != NULL ? 3 : b != NULL ? 2 : 1, argv, NULL);
 }
 
-/* For its effect alone. */
+/* Runs a command for its effect alone. */
 static int tell(struct redis *redis, const char *a, const char *b, const char *c)
 {
 	int err;
@@ -191,7 +194,7 @@ static int batch_read(struct redis *redis)
 	return 0;
 }
 
-/* A key that went away meanwhile, or is no string, is no record. */
+/* A key that was deleted meanwhile, or whose value is no string, is no record. */
 static int redis_next(struct foreign *foreign, struct foreign_item *out)
 {
 	struct redis *redis = (struct redis *)foreign;
@@ -222,7 +225,7 @@ static int redis_next(struct foreign *foreign, struct foreign_item *out)
 	}
 }
 
-/* The key as Redis has it; NULL once that has been noted. */
+/* The key as Redis has it; NULL once the failure has been noted. */
 static char *key_spell(struct redis *redis, enum foreign_kind kind, const char *key, size_t len)
 {
 	char *spelled;
@@ -259,7 +262,7 @@ static bool is_same(const redisReply *value, const struct slice *old)
 	       (old->len == 0 || memcmp(value->str, old->data, old->len) == 0);
 }
 
-/* Between WATCH and EXEC: 0, or 1 if another changed the key. */
+/* Between WATCH and EXEC: 0, or 1 if another client changed the key. */
 static int swap(struct redis *redis, const char *key, struct slice value)
 {
 	const char *argv[] = { value.data == NULL ? "DEL" : "SET", key, value.data };

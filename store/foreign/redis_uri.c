@@ -16,7 +16,7 @@ static int hex(char c)
 	return isdigit((unsigned char)c) ? c - '0' : tolower((unsigned char)c) - 'a' + 10;
 }
 
-/* Copies a part, undoing %XX; -1 if it does not fit or has a NUL. */
+/* Copies a part and decodes %XX; -1 if it does not fit or contains a NUL. */
 static int part_copy(const char *text, size_t n, char *out, size_t size)
 {
 	size_t len = 0;

@@ -13,8 +13,8 @@ struct redis_uri {
 };
 
 /*
- * Reads one. 0, or -EINVAL with a text that has nothing of the password in it. Bytes of user and password may be spelled %XX.
- * Without a password in it, that of the environment variable ATLOCK_REDIS_PASSWORD counts, which unlike the command line
+ * Parses an address. 0, or -EINVAL with a text that contains nothing of the password. User and password may use %XX.
+ * Without a password, that of the environment variable ATLOCK_REDIS_PASSWORD is used, which unlike the command line
  * only its owner can read.
  */
 int redis_uri_parse(const char *text, struct redis_uri *out, char *error, size_t len);
