@@ -77,7 +77,7 @@ static void ends_of_locks_are_few_at_a_time(void **state)
 
 	(void)state;
 	assert_non_null(ends);
-	while (under_way + kept < 1000)
+	for (size_t i = 1; i < 1000; i++)
 		*(fair_enter_end(fair, &end) == ends ? &under_way : &kept) += 1;
 	assert_in_range(under_way, 2, 16);
 	assert_null(fair_next(fair, &buf));
