@@ -31,9 +31,11 @@ void op_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode,
 		return;
 	}
 	handle = handle_new(&call, fi->flags, node_ino(call.node, name));
-	if (handle == NULL)
-		err = -ENOMEM;
-	else if (err == 0)
+	if (handle == NULL) {
+		call_fail(&call, -ENOMEM);
+		return;
+	}
+	if (err == 0)
 		err = kind->create(&call, call.node, name, mode, handle, &found);
 	if (err != CALL_PARKED)
 		entry_created(&call, handle, &found, err);
@@ -151,7 +153,6 @@ static int text_need(struct call *call, struct node *node, struct handle *handle
 static void read_text(struct call *call, struct node *node, struct handle *handle, size_t size, size_t off)
 {
 	struct content *content = handle_lock(handle);
-	bool drop;
 	int err = 0;
 
 	if (content == NULL) {
@@ -167,19 +168,12 @@ static void read_text(struct call *call, struct node *node, struct handle *handl
 	/* The kernel stops at the size that it was told, and would truncate the text. */
 	if (err == 0 && call->paged && (!pages_fit(node, content->len) || off > content->len))
 		err = -EIO;
-	/*
-	 * A text that was read in one call need not be kept: cat(1) and most others read so. The text of a `passing`
-	 * file is kept: it would differ when made again. The node may be gone once the reader has its reply.
-	 */
-	drop = err == 0 && off == 0 && size >= content->len && !content->paged && !node->kind->passing;
 	if (err < 0)
 		call_fail(call, err);
 	else if (off >= content->len)
 		fuse_reply_buf(call->req, NULL, 0);
 	else
 		fuse_reply_buf(call->req, content->text + off, size < content->len - off ? size : content->len - off);
-	if (drop)
-		texts_drop(content);
 	pthread_mutex_unlock(&content->mutex);
 }
 

@@ -25,6 +25,17 @@ for i in 1 7 20 3; do
 	done
 done
 
+# A shell that reads line by line has read all of it, and seeks back: it goes on with the text that it began with.
+expect_ok touch "$lock"
+cat "$lock" >"$T/before"
+while read -r line; do
+	[ -n "${changed:-}" ] || echo "note=changed" >>"$lock"
+	changed=1
+	echo "$line"
+done <"$lock" >"$T/lines"
+expect_ok cmp "$T/before" "$T/lines"
+expect_ok rm "$lock"
+
 # Many at once, of a lock that the kernel may keep in mind, and of what never changes.
 touch "$lock" "$MNT/custom/quiet"
 pids=()
