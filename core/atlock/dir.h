@@ -36,8 +36,9 @@ int atlock_dir_find(struct atlock *al, uint64_t parent, const char *name, struct
 int atlock_dir_make(struct atlock *al, uint64_t parent, const char *name, const struct atlock_caller *caller,
 		    mode_t mode, gid_t gid, struct atlock_dir *out, struct atlock_why *why);
 
-/* Removes one. -ENOENT. -ENOTDIR: a lock has the name. -ENOTEMPTY: it has a directory or a lock, also one that rests. */
-int atlock_dir_remove(struct atlock *al, uint64_t parent, const char *name, struct atlock_why *why);
+/* Removes one; for the manager itself if `caller` is NULL. -ENOENT. -ENOTDIR: a lock has the name. -ENOTEMPTY: it has a directory or a lock, also one that rests. */
+int atlock_dir_remove(struct atlock *al, uint64_t parent, const char *name, const struct atlock_caller *caller,
+		      struct atlock_why *why);
 
 /* What to set: -1 in the field's type leaves it alone, INT64_MIN leaves a time alone. */
 struct atlock_dir_change {
@@ -48,8 +49,9 @@ struct atlock_dir_change {
 	int64_t mtime;
 };
 
-/* Sets what `change` gives. -ENOENT. */
-int atlock_dir_set(struct atlock *al, uint64_t id, const struct atlock_dir_change *change, struct atlock_why *why);
+/* Sets what `change` gives; for the manager itself if `caller` is NULL. -ENOENT. -EAGAIN: rate_limit is reached. */
+int atlock_dir_set(struct atlock *al, uint64_t id, const struct atlock_dir_change *change,
+		   const struct atlock_caller *caller, struct atlock_why *why);
 
 /* A listing (list.h): directories, then held locks directly below `dir`; one of the two pointers is not NULL. -ENOENT. */
 typedef int atlock_dir_fn(void *arg, const struct atlock_dir *dir, const struct atlock_view *lock);

@@ -97,12 +97,12 @@ static bool is_scarce(const struct op *op, const struct store_space *room)
 	return room->scarce || (share > 0 && space_events_used(&op->tail) > share + share / SHARE_MORE);
 }
 
-/* The same for one user. */
+/* A user's own bound is that of taking locks: what one user changes must not use up the share in which others take. */
 static bool is_scarce_for_user(struct op *op, const struct store_space *room)
 {
 	uint64_t share = room->size / SHARE_PART;
 
-	return share > 0 && user_is_over(op, share + share / SHARE_MORE);
+	return share > 0 && user_is_over(op, share);
 }
 
 bool space_is_scarce(struct op *op)

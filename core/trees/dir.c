@@ -270,7 +270,8 @@ static int remove_in_txn(struct op *op)
 	return rc == 0 ? dir_tell(op, ATLOCK_EVENT_DIR_REMOVED, name_slice(&call->key)) : rc;
 }
 
-int atlock_dir_remove(struct atlock *al, uint64_t parent, const char *name, struct atlock_why *why)
+int atlock_dir_remove(struct atlock *al, uint64_t parent, const char *name, const struct atlock_caller *caller,
+		      struct atlock_why *why)
 {
 	struct dir_call call = { .id = 0 };
 	int rc;
@@ -280,7 +281,7 @@ int atlock_dir_remove(struct atlock *al, uint64_t parent, const char *name, stru
 	rc = call_init(&call, parent, name, why);
 	if (rc < 0)
 		return metrics_refused(al, METRICS_DIRECTORY, rc, why);
-	return op_call(al, NULL, METRICS_DIRECTORY, remove_in_txn, &call, why);
+	return op_call(al, caller, METRICS_DIRECTORY, remove_in_txn, &call, why);
 }
 
 static int set_in_txn(struct op *op)
@@ -312,11 +313,16 @@ static int set_in_txn(struct op *op)
 	return dir_tell(op, ATLOCK_EVENT_DIR_CHANGED, name_slice(&key));
 }
 
-int atlock_dir_set(struct atlock *al, uint64_t id, const struct atlock_dir_change *change, struct atlock_why *why)
+int atlock_dir_set(struct atlock *al, uint64_t id, const struct atlock_dir_change *change,
+		   const struct atlock_caller *caller, struct atlock_why *why)
 {
 	struct dir_call call = { .id = id, .change = change };
+	int rc;
 
 	if (al == NULL || change == NULL)
 		return why_set(why, -EINVAL, ATLOCK_INVALID_REQUEST, "no change given");
-	return op_call(al, NULL, METRICS_DIRECTORY, set_in_txn, &call, why);
+	rc = caller == NULL ? 0 : limit_rate(al, caller, why);
+	if (rc < 0)
+		return metrics_refused(al, METRICS_DIRECTORY, rc, why);
+	return op_call(al, caller, METRICS_DIRECTORY, set_in_txn, &call, why);
 }

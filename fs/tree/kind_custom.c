@@ -103,15 +103,18 @@ static int custom_mkdir(struct call *call, struct node *dir, const char *name, m
 
 static int custom_rmdir(struct call *call, struct node *dir, const char *name)
 {
+	struct atlock_caller caller;
 	struct atlock_dir victim;
 	int err = atlock_dir_find(call->al, dir->dir, name, &victim);
 
 	if (err != 0)
 		return err < 0 ? err : -ENOENT;
 	err = permit_remove(call, dir, victim.uid);
+	if (err == 0)
+		err = caller_user(call, &caller);
 	if (err < 0)
 		return err;
-	err = atlock_dir_remove(call->al, dir->dir, name, &call->why);
+	err = atlock_dir_remove(call->al, dir->dir, name, &caller, &call->why);
 	dir_access_changed(call->fs->dir_access);
 	return err > 0 ? -ENOENT : err;
 }
@@ -136,6 +139,7 @@ static int custom_set(struct call *call, struct node *node, struct handle *handl
 		.uid = (which & FUSE_SET_ATTR_UID) != 0 ? want->st_uid : (uid_t)-1,
 		.gid = (which & FUSE_SET_ATTR_GID) != 0 ? want->st_gid : (gid_t)-1,
 	};
+	struct atlock_caller caller;
 	struct timespec now;
 	struct atlock_dir dir;
 	int err = atlock_dir_get(call->al, node->dir, &dir);
@@ -153,7 +157,10 @@ static int custom_set(struct call *call, struct node *node, struct handle *handl
 		return -EPERM;
 	if (call->ctx->uid != 0 && (which & FUSE_SET_ATTR_UID) && change.uid != dir.uid)
 		return -EPERM;
-	err = atlock_dir_set(call->al, node->dir, &change, &call->why);
+	err = caller_user(call, &caller);
+	if (err < 0)
+		return err;
+	err = atlock_dir_set(call->al, node->dir, &change, &caller, &call->why);
 	dir_access_changed(call->fs->dir_access);
 	if (err == 0 && (which & FUSE_SET_ATTR_MODE) != 0 && (want->st_mode & 0111U) != 0111U)
 		cache_closed(call->fs->cache);

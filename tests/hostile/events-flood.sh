@@ -14,6 +14,7 @@ mount_fs -o sync=off,rate_limit=0
 # What others did, and hold.
 for i in $(seq 20); do expect_ok as_user atlt2 touch "$MNT/custom/others-$i@build"; done
 expect_ok as_user atlt2 rm "$MNT/custom/others-20@build"
+expect_ok as_user atlt1 mkdir "$MNT/custom/directory"
 before=$("$ATLOCK" -m "$MNT" audit verify | tail -n 1)
 cp "$MNT/events/live" "$T/before"
 
@@ -48,6 +49,7 @@ for i in range(100000):
 sys.exit("never refused")
 '
 expect_ok as_user atlt1 /usr/bin/python3 -c "$chat" "$lock"
+expect_ok as_user atlt1 /usr/bin/python3 -c "${chat/os.utime/os.stat}" "$MNT/custom/directory"
 expect_fail 'quota exceeded' as_user atlt1 touch "$MNT/custom/mine@build"
 expect_ok as_user atlt1 touch -c "$lock"
 

@@ -348,22 +348,22 @@ static void directories_that_cannot_be_are_refused(void **state)
 	for (size_t i = 0; i < LENGTH(bad_texts); i++) {
 		FAILS(atlock_dir_find(s->al, 0, bad_texts[i], &dir));
 		FAILS(atlock_dir_make(s->al, 0, bad_texts[i], &alice, 0755, 0, &dir, &s->why));
-		FAILS(atlock_dir_remove(s->al, 0, bad_texts[i], &s->why));
+		FAILS(atlock_dir_remove(s->al, 0, bad_texts[i], NULL, &s->why));
 	}
 	FAILS(atlock_dir_make(s->al, 0, long_component, &alice, 0755, 0, &dir, &s->why));
 	FAILS(atlock_dir_make(NULL, 0, "d", &alice, 0755, 0, &dir, NULL));
 	FAILS(atlock_dir_make(s->al, UINT64_MAX, "d", &alice, 0755, 0, &dir, NULL));
 	FAILS(atlock_dir_make(s->al, 0, "d", NULL, 0755, 0, &dir, NULL));
-	FAILS(atlock_dir_remove(NULL, 0, "d", NULL));
-	FAILS(atlock_dir_remove(s->al, UINT64_MAX, "d", NULL));
+	FAILS(atlock_dir_remove(NULL, 0, "d", NULL, NULL));
+	FAILS(atlock_dir_remove(s->al, UINT64_MAX, "d", NULL, NULL));
 	FAILS(atlock_dir_get(NULL, 0, &dir));
 	FAILS(atlock_dir_get(s->al, UINT64_MAX, &dir));
 	FAILS(atlock_dir_get(s->al, 0, NULL));
 	FAILS(atlock_dir_find(NULL, 0, "d", &dir));
 	FAILS(atlock_dir_find(s->al, 0, "d", NULL));
-	FAILS(atlock_dir_set(NULL, 0, &change, NULL));
-	FAILS(atlock_dir_set(s->al, 0, NULL, NULL));
-	FAILS(atlock_dir_set(s->al, UINT64_MAX, &change, NULL));
+	FAILS(atlock_dir_set(NULL, 0, &change, NULL, NULL));
+	FAILS(atlock_dir_set(s->al, 0, NULL, NULL, NULL));
+	FAILS(atlock_dir_set(s->al, UINT64_MAX, &change, NULL, NULL));
 	FAILS(atlock_dir_list(NULL, 0, NULL, any_entry, NULL));
 	FAILS(atlock_dir_list(s->al, 0, NULL, NULL, NULL));
 	FAILS(atlock_dir_list(s->al, UINT64_MAX, NULL, any_entry, NULL));

@@ -44,8 +44,8 @@ static void missing_directory_is_not_found(void **state)
 	assert_int_equal(atlock_dir_find(f->al, 7, "build", &dir), -ENOENT);
 	assert_int_equal(atlock_dir_find(f->al, 0, "a@b", &dir), -EINVAL);
 	assert_int_equal(atlock_dir_make(f->al, 7, "build", &f->alice, 0755, 0, NULL, &f->why), -ENOENT);
-	assert_int_equal(atlock_dir_remove(f->al, 7, "build", &f->why), -ENOENT);
-	assert_int_equal(atlock_dir_remove(f->al, 0, "build", &f->why), -ENOENT);
+	assert_int_equal(atlock_dir_remove(f->al, 7, "build", NULL, &f->why), -ENOENT);
+	assert_int_equal(atlock_dir_remove(f->al, 0, "build", NULL, &f->why), -ENOENT);
 	assert_int_equal(f->why.code, ATLOCK_LOCK_NOT_FOUND);
 }
 
@@ -56,7 +56,7 @@ static void ids_are_not_given_out_again(void **state)
 
 	assert_int_equal(fixture_make(f, 0, "a"), 1);
 	assert_int_equal(fixture_make(f, 1, "b"), 2);
-	assert_int_equal(atlock_dir_remove(f->al, 1, "b", &f->why), 0);
+	assert_int_equal(atlock_dir_remove(f->al, 1, "b", NULL, &f->why), 0);
 	assert_int_equal(fixture_make(f, 1, "b"), 3);
 	fixture_close(f);
 	fixture_open(f);
@@ -75,7 +75,7 @@ static void damaged_counter_of_ids_stops_nothing_but_making(void **state)
 	assert_int_equal(fixture_acquire(f, 1, "lock", 60, NULL), 0);
 	assert_int_equal(fixture_release(f, 1, "lock"), 0);
 	assert_int_equal(atlock_check(f->al, NULL), 1);
-	assert_int_equal(atlock_dir_remove(f->al, 0, "a", &f->why), 0);
+	assert_int_equal(atlock_dir_remove(f->al, 0, "a", NULL, &f->why), 0);
 	f->stage->damaged = true;
 }
 
@@ -111,7 +111,7 @@ static void bad_names_are_refused_and_change_nothing(void **state)
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		assert_int_equal(atlock_dir_make(f->al, 0, bad[i].name, &f->alice, 0755, 0, NULL, &f->why), bad[i].err);
 		assert_int_equal(f->why.code, ATLOCK_INVALID_REQUEST);
-		assert_int_equal(atlock_dir_remove(f->al, 0, bad[i].name, &f->why), bad[i].err);
+		assert_int_equal(atlock_dir_remove(f->al, 0, bad[i].name, NULL, &f->why), bad[i].err);
 	}
 	memset(name, 'x', sizeof(name));
 	name[ATLOCK_COMPONENT_MAX + 1] = '\0';
@@ -136,8 +136,8 @@ static void bad_arguments_are_refused(void **state)
 	assert_int_equal(atlock_dir_make(f->al, 0, "a", &nobody, 0755, 0, NULL, &f->why), -EINVAL);
 	assert_int_equal(atlock_dir_make(f->al, 0, "a", NULL, 0755, 0, NULL, &f->why), -EINVAL);
 	assert_int_equal(atlock_dir_make(NULL, 0, "a", &f->alice, 0755, 0, NULL, NULL), -EINVAL);
-	assert_int_equal(atlock_dir_remove(NULL, 0, "a", NULL), -EINVAL);
-	assert_int_equal(atlock_dir_set(f->al, 0, NULL, NULL), -EINVAL);
+	assert_int_equal(atlock_dir_remove(NULL, 0, "a", NULL, NULL), -EINVAL);
+	assert_int_equal(atlock_dir_set(f->al, 0, NULL, NULL, NULL), -EINVAL);
 	assert_int_equal(atlock_dir_get(f->al, 0, NULL), -EINVAL);
 	assert_int_equal(atlock_dir_get(NULL, 0, &dir), -EINVAL);
 	assert_int_equal(atlock_dir_find(f->al, 0, NULL, &dir), -EINVAL);
@@ -155,9 +155,9 @@ static void directory_and_lock_cannot_share_a_name(void **state)
 	assert_int_equal(fixture_acquire(f, dir, "a", 60, &grant), 0);
 	assert_int_equal(atlock_dir_make(f->al, dir, "a", &f->bob, 0755, 0, NULL, &f->why), -EEXIST);
 	assert_int_equal(f->why.code, ATLOCK_LOCK_EXISTS);
-	assert_int_equal(atlock_dir_remove(f->al, dir, "a", &f->why), -ENOTDIR);
+	assert_int_equal(atlock_dir_remove(f->al, dir, "a", NULL, &f->why), -ENOTDIR);
 	fixture_advance(f, 61);
-	assert_int_equal(atlock_dir_remove(f->al, dir, "a", &f->why), -ENOENT);
+	assert_int_equal(atlock_dir_remove(f->al, dir, "a", NULL, &f->why), -ENOENT);
 	fixture_make(f, dir, "a");
 }
 
@@ -168,7 +168,7 @@ static void lock_needs_its_directory(void **state)
 	struct atlock_grant grant;
 
 	assert_int_equal(fixture_acquire(f, dir + 1, "lock", 60, &grant), -ENOENT);
-	assert_int_equal(atlock_dir_remove(f->al, 0, "a", &f->why), 0);
+	assert_int_equal(atlock_dir_remove(f->al, 0, "a", NULL, &f->why), 0);
 	fixture_event_is(f, ATLOCK_EVENT_DIR_REMOVED, "custom/a");
 	assert_int_equal(fixture_acquire(f, dir, "lock", 60, &grant), -ENOENT);
 	assert_int_equal(fixture_make(f, 0, "a"), dir + 1);
@@ -182,14 +182,14 @@ static void only_an_empty_directory_goes(void **state)
 	struct atlock_grant grant;
 
 	fixture_make(f, dir, "b");
-	assert_int_equal(atlock_dir_remove(f->al, 0, "a", &f->why), -ENOTEMPTY);
-	assert_int_equal(atlock_dir_remove(f->al, dir, "b", &f->why), 0);
+	assert_int_equal(atlock_dir_remove(f->al, 0, "a", NULL, &f->why), -ENOTEMPTY);
+	assert_int_equal(atlock_dir_remove(f->al, dir, "b", NULL, &f->why), 0);
 	assert_int_equal(fixture_acquire(f, dir, "lock", 60, &grant), 0);
 	fixture_advance(f, 60);
-	assert_int_equal(atlock_dir_remove(f->al, 0, "a", &f->why), -ENOTEMPTY);
+	assert_int_equal(atlock_dir_remove(f->al, 0, "a", NULL, &f->why), -ENOTEMPTY);
 	assert_string_equal(f->why.text, "not empty: custom/a/lock is held");
 	fixture_advance(f, 1);
-	assert_int_equal(atlock_dir_remove(f->al, 0, "a", &f->why), 0);
+	assert_int_equal(atlock_dir_remove(f->al, 0, "a", NULL, &f->why), 0);
 }
 
 static void directory_stays_while_somebody_waits_in_it(void **state)
@@ -206,11 +206,11 @@ static void directory_stays_while_somebody_waits_in_it(void **state)
 	req.name = &name;
 	assert_int_equal(atlock_enqueue(f->al, &req, &ticket, &grant, &f->why), 0);
 	fixture_advance(f, 61);
-	assert_int_equal(atlock_dir_remove(f->al, 0, "a", &f->why), -ENOTEMPTY);
+	assert_int_equal(atlock_dir_remove(f->al, 0, "a", NULL, &f->why), -ENOTEMPTY);
 	fixture_advance(f, 600);
 	atlock_run_due(f->al);
 	fixture_advance(f, 600);
-	assert_int_equal(atlock_dir_remove(f->al, 0, "a", &f->why), 0);
+	assert_int_equal(atlock_dir_remove(f->al, 0, "a", NULL, &f->why), 0);
 }
 
 static void directory_stays_while_a_lock_rests_in_it(void **state)
@@ -223,10 +223,10 @@ static void directory_stays_while_a_lock_rests_in_it(void **state)
 	assert_int_equal(fixture_acquire(f, dir, "lock", 60, &grant), 0);
 	fixture_advance(f, 61);
 	atlock_run_due(f->al);
-	assert_int_equal(atlock_dir_remove(f->al, 0, "a", &f->why), -ENOTEMPTY);
+	assert_int_equal(atlock_dir_remove(f->al, 0, "a", NULL, &f->why), -ENOTEMPTY);
 	assert_int_equal(atlock_dir_make(f->al, dir, "lock", &f->bob, 0755, 0, NULL, &f->why), -EEXIST);
 	fixture_advance(f, 31);
-	assert_int_equal(atlock_dir_remove(f->al, 0, "a", &f->why), 0);
+	assert_int_equal(atlock_dir_remove(f->al, 0, "a", NULL, &f->why), 0);
 }
 
 static int64_t mtime_of(struct fixture *f, uint64_t id)
@@ -255,7 +255,7 @@ static void what_comes_and_goes_sets_the_times(void **state)
 	fixture_make(f, dir, "b");
 	assert_true(mtime_of(f, dir) == f->stage->time.wall);
 	fixture_advance(f, 1);
-	assert_int_equal(atlock_dir_remove(f->al, dir, "b", &f->why), 0);
+	assert_int_equal(atlock_dir_remove(f->al, dir, "b", NULL, &f->why), 0);
 	assert_true(mtime_of(f, dir) == f->stage->time.wall);
 	assert_true(mtime_of(f, 0) == made);
 	assert_int_equal(fixture_acquire(f, 0, "lock", 60, &grant), 0);
@@ -274,7 +274,7 @@ static void attributes_are_set_one_by_one(void **state)
 	assert_int_equal(atlock_dir_get(f->al, id, &before), 0);
 	fixture_advance(f, 1);
 	change.mode = 01777 | 0040000;
-	assert_int_equal(atlock_dir_set(f->al, id, &change, &f->why), 0);
+	assert_int_equal(atlock_dir_set(f->al, id, &change, NULL, &f->why), 0);
 	before.mode = 01777;
 	before.ctime = f->stage->time.wall;
 	assert_int_equal(atlock_dir_get(f->al, id, &dir), 0);
@@ -286,17 +286,17 @@ static void attributes_are_set_one_by_one(void **state)
 	change.gid = before.gid = 8;
 	change.atime = before.atime = 5;
 	change.mtime = before.mtime = -5;
-	assert_int_equal(atlock_dir_set(f->al, id, &change, &f->why), 0);
+	assert_int_equal(atlock_dir_set(f->al, id, &change, NULL, &f->why), 0);
 	assert_int_equal(atlock_dir_get(f->al, id, &dir), 0);
 	assert_memory_equal(&dir, &before, sizeof(dir));
 
-	assert_int_equal(atlock_dir_set(f->al, 0, &change, &f->why), 0);
+	assert_int_equal(atlock_dir_set(f->al, 0, &change, NULL, &f->why), 0);
 	fixture_event_is(f, ATLOCK_EVENT_DIR_CHANGED, "custom");
 	assert_int_equal(atlock_dir_get(f->al, 0, &dir), 0);
 	assert_int_equal(dir.uid, 7);
 	assert_int_equal(dir.mode, 01777);
 	assert_int_equal(dir.subdirs, 1);
-	assert_int_equal(atlock_dir_set(f->al, id + 1, &change, &f->why), -ENOENT);
+	assert_int_equal(atlock_dir_set(f->al, id + 1, &change, NULL, &f->why), -ENOENT);
 }
 
 static void list_shows_directories_and_held_locks(void **state)
@@ -332,7 +332,7 @@ static void full_store_refuses_to_make_and_still_removes(void **state)
 	mem_world_faults(f->stage->world)->max_keys = 1;
 	assert_int_equal(atlock_dir_make(f->al, 0, "b", &f->alice, 0755, 0, NULL, &f->why), -EDQUOT);
 	assert_int_equal(f->why.code, ATLOCK_QUOTA);
-	assert_int_equal(atlock_dir_remove(f->al, 0, "a", &f->why), 0);
+	assert_int_equal(atlock_dir_remove(f->al, 0, "a", NULL, &f->why), 0);
 	mem_world_faults(f->stage->world)->max_keys = 0;
 }
 
@@ -358,12 +358,12 @@ static void changes_are_announced_by_the_directory_s_own_key(void **state)
 	assert_int_equal(atlock_name_custom(0, "a", &name, NULL), 0);
 	assert_int_equal(f->changes, 1);
 	assert_true(atlock_name_equal(&f->changed, &name));
-	assert_int_equal(atlock_dir_set(f->al, dir, &change, &f->why), 0);
+	assert_int_equal(atlock_dir_set(f->al, dir, &change, NULL, &f->why), 0);
 	assert_int_equal(f->changes, 2);
 	assert_true(atlock_name_equal(&f->changed, &name));
-	assert_int_equal(atlock_dir_remove(f->al, 0, "a", &f->why), 0);
+	assert_int_equal(atlock_dir_remove(f->al, 0, "a", NULL, &f->why), 0);
 	assert_int_equal(f->changes, 3);
-	assert_int_equal(atlock_dir_remove(f->al, 0, "a", &f->why), -ENOENT);
+	assert_int_equal(atlock_dir_remove(f->al, 0, "a", NULL, &f->why), -ENOENT);
 	assert_int_equal(f->changes, 3);
 }
 

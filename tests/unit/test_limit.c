@@ -223,8 +223,8 @@ static void directories_are_counted(void **state)
 	assert_int_equal(atlock_dir_make(s->al, a.id, "b", &bob, 0755, 1, NULL, &s->why), 0);
 	refused(s, atlock_dir_make(s->al, 0, "c", &bob, 0755, 1, NULL, &s->why), -EDQUOT, ATLOCK_QUOTA, "max_dirs");
 	assert_int_equal(atlock_dir_make(s->al, 0, "d", &root, 0755, 1, NULL, &s->why), 0);
-	assert_int_equal(atlock_dir_remove(s->al, 0, "d", &s->why), 0);
-	assert_int_equal(atlock_dir_remove(s->al, a.id, "b", &s->why), 0);
+	assert_int_equal(atlock_dir_remove(s->al, 0, "d", NULL, &s->why), 0);
+	assert_int_equal(atlock_dir_remove(s->al, a.id, "b", NULL, &s->why), 0);
 	stage_reopen(s);
 	assert_int_equal(atlock_dir_make(s->al, 0, "c", &bob, 0755, 1, NULL, &s->why), 0);
 	refused(s, atlock_dir_make(s->al, 0, "e", &bob, 0755, 1, NULL, &s->why), -EDQUOT, ATLOCK_QUOTA,

@@ -91,7 +91,7 @@ static void name_prints_as_the_path_it_has(void **state)
 	assert_int_equal(atlock_name_print(f->al, &name, path, 0), -ERANGE);
 	assert_int_equal(atlock_name_print(NULL, &name, path, sizeof(path)), -EINVAL);
 	assert_int_equal(atlock_name_print(f->al, NULL, path, sizeof(path)), -EINVAL);
-	assert_int_equal(atlock_dir_remove(f->al, a, "b", &f->why), 0);
+	assert_int_equal(atlock_dir_remove(f->al, a, "b", NULL, &f->why), 0);
 	assert_int_equal(atlock_name_print(f->al, &name, path, sizeof(path)), -ENOENT);
 	assert_int_equal(atlock_name_parse("global/apply", &name, NULL), 0);
 	assert_int_equal(atlock_name_print(NULL, &name, path, sizeof(path)), 0);
@@ -131,7 +131,7 @@ static void tree_may_be_deeper_than_a_path_is_long(void **state)
 	assert_string_equal(shown, path);
 	assert_int_equal(fixture_release(f, dirs[DEPTH], "lock"), 0);
 	for (size_t i = DEPTH; i > 0; i--)
-		assert_int_equal(atlock_dir_remove(f->al, dirs[i - 1], component, &f->why), 0);
+		assert_int_equal(atlock_dir_remove(f->al, dirs[i - 1], component, NULL, &f->why), 0);
 }
 
 static void restart_keeps_tree_and_ids(void **state)
@@ -148,7 +148,7 @@ static void restart_keeps_tree_and_ids(void **state)
 	assert_int_equal(atlock_open(&al, path, &setup, NULL), 0);
 	assert_int_equal(atlock_dir_make(al, 0, "gone", &alice, 0755, 0, NULL, NULL), 0);
 	assert_int_equal(atlock_dir_make(al, 0, "kept", &alice, 01700, 5, &made, NULL), 0);
-	assert_int_equal(atlock_dir_remove(al, 0, "gone", NULL), 0);
+	assert_int_equal(atlock_dir_remove(al, 0, "gone", NULL, NULL), 0);
 	atlock_close(al);
 
 	assert_int_equal(atlock_open(&al, path, &setup, NULL), 0);
@@ -234,7 +234,7 @@ static void check_finds_damage(void **state)
 		damage(f, ways[i]);
 		assert_true(atlock_check(f->al, NULL) > 0);
 		(void)fixture_list(f, 1, 100, text, sizeof(text));
-		(void)atlock_dir_remove(f->al, 1, "b", &f->why);
+		(void)atlock_dir_remove(f->al, 1, "b", NULL, &f->why);
 		fixture_close(f);
 		assert_int_equal(fixture_teardown((void **)&f), 0);
 	}
