@@ -28,4 +28,4 @@ grep -q 'global/first' "$T/before" || fail "why says $(cat "$T/before")"
 python3 "$T/sessions" "$MNT/global/second" 1200
 as_user atlt2 cat "$MNT/why" >"$T/after"
 grep -q 'global/first' "$T/after" || fail "another user's refusals left: $(cat "$T/after")"
-setpriv --reuid=65534 --regid=65534 --clear-groups cat "$MNT/why" | grep -q 'global/second' || fail 'the one with many lines has none'
+setpriv --reuid=65534 --regid=65534 --clear-groups cat "$MNT/why" | grep 'global/second' >/dev/null || fail 'the one with many lines has none'
