@@ -150,25 +150,28 @@ struct bench_place *bench_place_open(const struct tool *tool, const struct mount
 	struct bench_place *place = mmap(NULL, sizeof(*place), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
 					 0);
 	int ends[2] = { -1, -1 };
+	pid_t janitor = -1; /* not in what is shared: fork() returns twice, and the later write would win */
 	int err;
 
 	if (place == MAP_FAILED)
 		return NULL;
-	*place = (struct bench_place){ .tool = tool, .mount = mount, .jobs = jobs, .who = "", .janitor = -1 };
+	*place = (struct bench_place){ .tool = tool, .mount = mount, .jobs = jobs, .who = "" };
 	if (pipe2(ends, O_CLOEXEC) == 0) {
-		place->alive = ends[1];
 		fflush(NULL);
-		place->janitor = fork();
+		janitor = fork();
 	}
-	if (place->janitor == 0) {
+	if (janitor == 0) {
 		close(ends[1]);
 		janitor_run(place, ends[0]);
 	}
 	err = errno;
 	if (ends[0] >= 0)
 		close(ends[0]);
-	if (place->janitor > 0)
+	if (janitor > 0) {
+		place->alive = ends[1];
+		place->janitor = janitor;
 		return place;
+	}
 	if (ends[1] >= 0)
 		close(ends[1]);
 	munmap(place, sizeof(*place));
