@@ -22,17 +22,26 @@ static int path_of_lock(const struct mount *mount, const struct top_row *row, ch
 	return lockpath_of_id(mount, row->id, out) ? 0 : -ENOENT;
 }
 
-/* "<rank>-<priority>-<number>-<owner>@<who>": the rank changes while others come and go. */
-static bool is_ticket(const char *name, uint64_t number)
+/*
+ * "<rank>-<priority>-<number>-<owner>@<who>": the rank changes while others come and go. A change of priority gives the
+ * ticket another number, so a row that is older than such a change finds its waiter by name, if the deed allows it.
+ */
+static bool is_ticket(const char *name, const struct top_row *row, bool by_name)
 {
 	const char *priority = strchr(name, '-');
 	const char *at = priority == NULL ? NULL : strchr(priority + 1, '-');
+	size_t owner = strlen(row->owner);
 	char *end;
 
-	return at != NULL && strtoull(at + 1, &end, 10) == number && *end == '-';
+	if (at == NULL)
+		return false;
+	if (strtoull(at + 1, &end, 10) == row->ticket && *end == '-')
+		return true;
+	return by_name && *end == '-' && strncmp(end + 1, row->owner, owner) == 0 && end[1 + owner] == '@' &&
+	       strcmp(end + 2 + owner, row->who) == 0;
 }
 
-static int path_of_ticket(const struct mount *mount, const struct top_row *row, char out[ATLOCK_PATH_MAX])
+static int path_of_ticket(const struct mount *mount, const struct top_row *row, bool by_name, char out[ATLOCK_PATH_MAX])
 {
 	const struct dirent *entry;
 	int err = -ENOENT;
@@ -48,7 +57,7 @@ static int path_of_ticket(const struct mount *mount, const struct top_row *row, 
 			close(fd);
 		return err;
 	}
-	while ((entry = readdir(dir)) != NULL && !is_ticket(entry->d_name, row->ticket))
+	while ((entry = readdir(dir)) != NULL && !is_ticket(entry->d_name, row, by_name))
 		;
 	if (entry != NULL)
 		err = strlcat(out, "/", ATLOCK_PATH_MAX) + strlen(entry->d_name) < ATLOCK_PATH_MAX ? 0 : -ENAMETOOLONG;
@@ -60,7 +69,7 @@ static int path_of_ticket(const struct mount *mount, const struct top_row *row, 
 
 static int path_of_row(const struct mount *mount, const struct top_row *row, char out[ATLOCK_PATH_MAX])
 {
-	return row->id[0] != '\0' ? path_of_lock(mount, row, out) : path_of_ticket(mount, row, out);
+	return row->id[0] != '\0' ? path_of_lock(mount, row, out) : path_of_ticket(mount, row, false, out);
 }
 
 /* --- Doing something to it --- */
@@ -177,50 +186,70 @@ int top_cancel_force(struct mount *mount, const struct top_row *row, char *said,
 	return cancel(mount, row, cancel_any, said, len);
 }
 
-static int move(const struct mount *mount, const struct top_row *row, const char *path, const char *priority)
+/* The priority that the name of a ticket shows: the row may be older than the last change. */
+static int priority_of(const char *path, enum atlock_priority *out)
 {
+	const char *from = strrchr(path, '/');
+	char name[16];
+
+	from = from == NULL ? NULL : strchr(from, '-');
+	if (from == NULL)
+		return -EINVAL;
+	(void)strlcpy(name, from + 1, sizeof(name));
+	name[strcspn(name, "-")] = '\0';
+	return atlock_priority_parse(name, out);
+}
+
+/* Returns the priority that the ticket has then. */
+static int move(struct mount *mount, const struct top_row *row, int by)
+{
+	char from[ATLOCK_PATH_MAX];
 	char to[ATLOCK_PATH_MAX + ATLOCK_WHO_MAX + 32];
+	enum atlock_priority priority = row->priority;
+	int err = path_of_ticket(mount, row, true, from);
+	int moved;
 
-	(void)snprintf(to, sizeof(to), "queue/%s/%s@%s", row->lock, priority, row->who);
-	return renameat(mount->fd, path, mount->fd, to) == 0 ? 0 : -errno;
+	if (err == 0)
+		err = priority_of(from, &priority);
+	if (err < 0)
+		return err;
+	moved = (int)priority + by;
+	if (moved < ATLOCK_LOW || moved > ATLOCK_CRITICAL)
+		return -ERANGE;
+	(void)snprintf(to, sizeof(to), "queue/%s/%s@%s", row->lock, atlock_priority_name((enum atlock_priority)moved),
+		       row->who);
+	return renameat(mount->fd, from, mount->fd, to) == 0 ? moved : -errno;
 }
 
-static int move_up(const struct mount *mount, const struct top_row *row, const char *path)
+static int move_and_say(struct mount *mount, const struct top_row *row, int by, char *said, size_t len)
 {
-	return move(mount, row, path, atlock_priority_name(row->priority + 1));
-}
+	int err = mount_reopen(mount);
 
-static int move_down(const struct mount *mount, const struct top_row *row, const char *path)
-{
-	return move(mount, row, path, atlock_priority_name(row->priority - 1));
-}
-
-static void say_moved(const struct top_row *row, enum atlock_priority priority, char *said, size_t len)
-{
-	(void)snprintf(said, len, "%s@%s waits for %s with priority %s", row->owner, row->who, row->lock,
-		       atlock_priority_name(priority));
+	if (err < 0) {
+		top_gone_print(err, said, len);
+		return err;
+	}
+	err = move(mount, row, by);
+	if (err == -ERANGE)
+		(void)snprintf(said, len, "no priority is %s than %s", by > 0 ? "higher" : "lower",
+			       atlock_priority_name(by > 0 ? ATLOCK_CRITICAL : ATLOCK_LOW));
+	else if (err < 0)
+		say_refused(mount, row, err, said, len);
+	else
+		(void)snprintf(said, len, "%s@%s waits for %s with priority %s", row->owner, row->who, row->lock,
+			       atlock_priority_name((enum atlock_priority)err));
+	mount_close(mount);
+	return err < 0 ? err : 0;
 }
 
 int top_raise(struct mount *mount, const struct top_row *row, char *said, size_t len)
 {
-	int err = row->priority == ATLOCK_CRITICAL ? -ERANGE : act(mount, row, move_up, said, len);
-
-	if (err == -ERANGE)
-		(void)snprintf(said, len, "no priority is higher than %s", atlock_priority_name(row->priority));
-	else if (err == 0)
-		say_moved(row, row->priority + 1, said, len);
-	return err;
+	return move_and_say(mount, row, 1, said, len);
 }
 
 int top_lower(struct mount *mount, const struct top_row *row, char *said, size_t len)
 {
-	int err = row->priority == ATLOCK_LOW ? -ERANGE : act(mount, row, move_down, said, len);
-
-	if (err == -ERANGE)
-		(void)snprintf(said, len, "no priority is lower than %s", atlock_priority_name(row->priority));
-	else if (err == 0)
-		say_moved(row, row->priority - 1, said, len);
-	return err;
+	return move_and_say(mount, row, -1, said, len);
 }
 
 /* --- Looking at it --- */
