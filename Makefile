@@ -214,6 +214,7 @@ $(OUT)/atlock: $(call objects,$(TOOLS)) $(LIBS)
 	$(Q)$(call link,$@,$^,ncursesw)
 
 $(OUT)/unit/test_fair: $(OUT)/obj/fs/request/fair.o
+$(OUT)/unit/test_inode: $(OUT)/obj/fs/request/inode.o $(OUT)/obj/fs/request/numbers.o
 $(OUT)/unit/test_numbers: $(OUT)/obj/fs/request/numbers.o
 
 $(OUT)/unit/%: $(OUT)/obj/tests/unit/%.o $(OUT)/libtest.a $(OUT)/libtools.a $(LIBS)

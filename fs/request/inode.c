@@ -32,10 +32,39 @@ static int stale_stat(struct call *call, struct node *node, struct stat *st, str
 	return -ESTALE;
 }
 
+/* The kernel looks the name up again, and opens what it finds. Without this, root, who needs no stat, would open it. */
+static int stale_open(struct call *call, struct node *node, struct handle *handle)
+{
+	(void)call, (void)node, (void)handle;
+	return -ESTALE;
+}
+
+static int stale_lookup(struct call *call, struct node *dir, const char *name, struct found *out)
+{
+	(void)call, (void)dir, (void)name, (void)out;
+	return -ESTALE;
+}
+
+static int stale_list(struct call *call, struct node *node, struct listing *out)
+{
+	(void)call, (void)node, (void)out;
+	return -ESTALE;
+}
+
+static int stale_set(struct call *call, struct node *node, struct handle *handle, const struct stat *want, int which)
+{
+	(void)call, (void)node, (void)handle, (void)want, (void)which;
+	return -ESTALE;
+}
+
 static const struct kind kind_stale = {
 	.type = S_IFREG,
 	.hint = "it is not known any more: look it up again",
 	.stat = stale_stat,
+	.set = stale_set,
+	.lookup = stale_lookup,
+	.list = stale_list,
+	.open = stale_open,
 };
 
 static struct node *node_make(struct node *parent, const char *component, const struct kind *kind, uint64_t dir)

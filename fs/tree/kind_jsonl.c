@@ -434,13 +434,18 @@ static int jsonl_read(struct call *call, struct node *node, struct handle *handl
 	return err;
 }
 
-/* The exact size of what an open file is about to show. A reader in the middle of the list stays with it. */
+/*
+ * The exact size of what an open file is about to show. A reader in the middle of the list stays with it; if that list
+ * was dropped, the size is that of another, which the reader does not get: its next read is still EIO.
+ */
 static int reading_size(struct call *call, struct content *content, size_t *size)
 {
 	struct reading *reading = content->cursor;
 	bool middle = reading != NULL && !content->sized && (!content->done || content_is_young(content));
 	int err = 0;
 
+	if (content->dropped && !content->sized && !content->done)
+		return cursor_count(call, size);
 	if (reading == NULL || !(middle || content_is_told(content))) {
 		content->sized = false;
 		err = reading_begin(call, content);

@@ -20,6 +20,7 @@
 #include "path.h"
 #include "permit.h"
 #include "rows.h"
+#include "texts.h"
 
 #define WAIT_SIZE (1024U * 1024) /* more than any lock's text, and than the kernel's read-ahead */
 
@@ -81,6 +82,38 @@ static int wait_set(struct call *call, struct node *node, struct handle *handle,
 			   "nothing waits by touching: read a file in wait/, or write to it, to wait for its lock");
 }
 
+/*
+ * Makes sure that the lock's text is there, from `at` on: it may have been dropped to save memory (texts.h), and is made
+ * again. If the lock has changed since, or ended, the read cannot continue.
+ */
+static int text_need(struct call *call, struct node *node, struct handle *handle, struct content *content, size_t at)
+{
+	struct atlock_view view = { 0 };
+	struct atlock_name name;
+	char *text = NULL;
+	size_t len = 0;
+	int err;
+
+	if (content->text != NULL || at >= content->len)
+		return 0;
+	err = path_lock(call, node->parent, node->component, &name);
+	if (err == 0)
+		err = atlock_get(call->al, &name, &view);
+	if (err == 0)
+		text = caller_text(call, &view, &len);
+	atlock_view_clear(&view);
+	if (err < 0)
+		return err;
+	if (text == NULL || !texts_same(content, text, len)) {
+		free(text);
+		return call_refuse(call, -EIO, ATLOCK_INVALID_REQUEST,
+				   "this text has changed since it was read in part: cat the lock itself");
+	}
+	content->text = text;
+	texts_keep(call->fs->texts, content, handle->uid, len);
+	return 0;
+}
+
 /* Returns the next part of the text, by how much was read and not by offset, as a pipe does. */
 static int reply_text(struct call *call, struct content *content, size_t size)
 {
@@ -90,11 +123,8 @@ static int reply_text(struct call *call, struct content *content, size_t size)
 
 	content->pos += n;
 	/* A text that was read to its end is freed. */
-	if (content->pos == content->len && !content->paged) {
-		free(content->text);
-		content->text = NULL;
-		content->dropped = true;
-	}
+	if (content->pos == content->len && !content->paged && content->text != NULL)
+		texts_drop(content);
 	return err;
 }
 
@@ -104,7 +134,7 @@ static int reply_page(struct call *call, struct content *content, size_t size, s
 	size_t left = off < content->len ? content->len - off : 0;
 
 	content->paged = true;
-	if (off > content->len || content->dropped)
+	if (off > content->len)
 		return fuse_reply_err(call->req, EIO);
 	return fuse_reply_buf(call->req, left == 0 ? NULL : content->text + off, size < left ? size : left);
 }
@@ -142,7 +172,7 @@ static int answer_text(struct call *call, struct node *node, struct handle *hand
 	content->text = text;
 	content->len = len;
 	content->pos = 0;
-	content->dropped = false;
+	texts_keep(call->fs->texts, content, handle->uid, len);
 	err = paged ? reply_page(call, content, size, 0) : reply_text(call, content, size);
 	pthread_mutex_unlock(&content->mutex);
 	return err;
@@ -223,18 +253,21 @@ static int wait_read(struct call *call, struct node *node, struct handle *handle
 	struct atlock_request req = { .priority = ATLOCK_NORMAL };
 	struct content *content = atomic_load(&handle->content);
 	bool served = false;
+	int err = 0;
 
 	if (content != NULL) {
 		pthread_mutex_lock(&content->mutex);
 		served = content_is_made(content);
-		if (served && call->paged)
+		if (served)
+			err = text_need(call, node, handle, content, call->paged ? (size_t)off : content->pos);
+		if (served && err == 0 && call->paged)
 			reply_page(call, content, size, (size_t)off);
-		else if (served)
+		else if (served && err == 0)
 			reply_text(call, content, size);
 		pthread_mutex_unlock(&content->mutex);
 	}
 	if (served)
-		return 0;
+		return err;
 	return call->paged ? wait_page(call, node, handle, size, off)
 			   : wait_for(call, req, node, handle, size, answer_read);
 }
