@@ -47,27 +47,30 @@ void entry_drop(struct call *call, const struct fuse_entry_param *entry)
 
 /*
  * Whether close(2) sends a FLUSH and waits for its reply. That is one more request for every caller that only takes a
- * lock. A file opened for writing (`>`, `>>`) needs it to report errors; with `set -C; >` they are reported at RELEASE.
- * A lock opened for reading may be held through flock(2), and then the daemon must know that its end is near; see
+ * lock. A file opened for writing (`>`, `>>`) needs it to report errors. With `set -C; >` they are reported at RELEASE,
+ * and so they are for O_NONBLOCK, which touch(1) uses to renew a lock: an OPEN does not say that it truncates. A lock
+ * opened for reading may be held through flock(2), and then the daemon must know that its end is near; see
  * ending.h.
  */
-static bool file_flushes(const struct kind *kind, const struct handle *handle)
+static bool file_flushes(const struct kind *kind, const struct handle *handle, bool created)
 {
+	if (kind->flush == NULL)
+		return false;
 	if (!handle_writes(handle))
-		return kind->flush != NULL && kind->flock != NULL;
-	return kind->flush != NULL && (handle->flags & (O_TRUNC | O_APPEND)) != 0;
+		return kind->flock != NULL;
+	return created ? (handle->flags & (O_TRUNC | O_APPEND)) != 0 : (handle->flags & O_NONBLOCK) == 0;
 }
 
 /*
  * Every read(2) comes to the daemon, because texts change and some reads wait. pages.h has the exceptions. wait/ has no
  * offsets, like a pipe; sendfile(2) from it to a file then fails, and programs fall back to read(2).
  */
-void entry_open(struct fuse_file_info *fi, const struct kind *kind, const struct handle *handle)
+void entry_open(struct fuse_file_info *fi, const struct kind *kind, const struct handle *handle, bool created)
 {
 	fi->fh = handle_id(handle);
 	fi->direct_io = 1;
 	fi->nonseekable = kind->stream;
-	fi->noflush = !file_flushes(kind, handle);
+	fi->noflush = !file_flushes(kind, handle, created);
 }
 
 void entry_unopen(struct call *call, struct node *node, struct handle *handle, const struct fuse_entry_param *entry)
@@ -93,7 +96,7 @@ void entry_created(struct call *call, struct handle *handle, const struct found 
 		err = entry_make(call, call->node, call->name, &own, &entry);
 	if (err == 0) {
 		node = node_of(call->fs, entry.ino);
-		entry_open(&fi, found->kind, handle);
+		entry_open(&fi, found->kind, handle, true);
 		if (handle_reads(handle))
 			err = pages_open(call, node, handle);
 		else

@@ -17,8 +17,8 @@ void entry_drop(struct call *call, const struct fuse_entry_param *entry);
  */
 void entry_created(struct call *call, struct handle *handle, const struct found *found, int err);
 
-/* Fills the reply that opens a file. */
-void entry_open(struct fuse_file_info *fi, const struct kind *kind, const struct handle *handle);
+/* Fills the reply that opens a file, or creates it. */
+void entry_open(struct fuse_file_info *fi, const struct kind *kind, const struct handle *handle, bool created);
 
 /* Undoes the opening of a file whose opener is gone; `entry` may be NULL. */
 void entry_unopen(struct call *call, struct node *node, struct handle *handle, const struct fuse_entry_param *entry);

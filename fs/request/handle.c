@@ -10,6 +10,7 @@
 #include "texts.h"
 
 #define BUCKETS 1024
+#define OPENED_MAX 16384 /* handles examined, with the mutex held, for one truncation */
 
 LIST_HEAD(handle_list, handle);
 
@@ -141,6 +142,26 @@ void handles_each(struct handles *handles, uint64_t ino, bool (*fn)(void *arg, s
 		if (handle->ino == (uint32_t)ino && !fn(arg, handle))
 			break;
 	pthread_mutex_unlock(&handles->mutex);
+}
+
+/* The newest handle is first. */
+struct handle *handle_opened(const struct call *call, uint64_t ino)
+{
+	struct handles *handles = call->fs->handles;
+	struct handle *opened = NULL;
+	struct handle *handle;
+	int left = OPENED_MAX;
+
+	pthread_mutex_lock(&handles->mutex);
+	LIST_FOREACH(handle, bucket_of(handles, ino), link) {
+		if (handle->ino == (uint32_t)ino && handle->pid == call->ctx->pid && handle->uid == call->ctx->uid &&
+		    handle->gid == call->ctx->gid && handle_writes(handle))
+			opened = handle_hold(handle);
+		if (opened != NULL || --left == 0)
+			break;
+	}
+	pthread_mutex_unlock(&handles->mutex);
+	return opened;
 }
 
 void handle_flocks(struct handle *handle)

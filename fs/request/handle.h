@@ -91,6 +91,12 @@ void handle_flocks(struct handle *handle);
 size_t handles_flocked(struct handles *handles);
 
 /*
+ * The file of this inode that the calling thread opened last for writing, held for the caller; NULL if there is none, or
+ * if 16384 were opened since.
+ */
+struct handle *handle_opened(const struct call *call, uint64_t ino);
+
+/*
  * The number of a handle, for the kernel, and the handle of a number; NULL if there is none (any more). `fi` may be
  * NULL.
  */

@@ -111,21 +111,6 @@ static void node_renew(struct call *call, struct node *node)
 		cache_renew(call, node);
 }
 
-int pages_truncate(struct call *call, struct node *node)
-{
-	struct pages *pages = call->fs->pages;
-	bool read;
-
-	pthread_mutex_lock(&pages->mutex);
-	read = !node->own && node->readers > 0;
-	if (!read)
-		atomic_store(&node->told, NODE_TOLD_SEVERAL);
-	pthread_mutex_unlock(&pages->mutex);
-	if (read)
-		node_renew(call, node);
-	return read ? -ESTALE : 0;
-}
-
 int pages_open(struct call *call, struct node *node, struct handle *handle)
 {
 	int err = text_fits(call, node, handle);

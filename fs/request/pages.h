@@ -35,12 +35,8 @@ void pages_free(struct pages *pages);
 /* Call when this size of a node is reported to the kernel. */
 void pages_told(struct node *node, off_t size);
 
-/*
- * Call where the kernel sets the size itself: a file that does not read is written to; or is opened with O_TRUNC, for
- * which the file must not be open for reading, or its reader would find it empty. -ESTALE, as pages_open().
- */
+/* Call where the kernel sets the size itself: a file that does not read is written to. */
 void pages_written(struct node *node);
-int pages_truncate(struct call *call, struct node *node);
 
 /* Whether a text of this length can be read through pages: no other size was reported. */
 bool pages_fit(const struct node *node, size_t len);

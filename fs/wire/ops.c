@@ -151,19 +151,31 @@ static int set_take_now(const struct node *node, const struct stat *want, int wh
 	       ((which & FUSE_SET_ATTR_MTIME) != 0 ? FUSE_SET_ATTR_MTIME_NOW : 0);
 }
 
+/*
+ * The open file that a change is made through, held for the caller; NULL if by name. For O_TRUNC the kernel sends a
+ * change of the size after the OPEN, which does not name the file and, unlike truncate(2), sets no time.
+ */
+static struct handle *set_through(const struct call *call, const struct node *node, int which,
+				  const struct fuse_file_info *fi)
+{
+	const int times = FUSE_SET_ATTR_MTIME | FUSE_SET_ATTR_MTIME_NOW;
+
+	if (fi == NULL && (which & FUSE_SET_ATTR_SIZE) != 0 && (which & times) == 0)
+		return handle_opened(call, node->ino);
+	return handle_hold(handle_of(call->fs, fi));
+}
+
 static void op_setattr(fuse_req_t req, fuse_ino_t id, struct stat *want, int which, struct fuse_file_info *fi)
 {
-	struct fs *fs = fuse_req_userdata(req);
-	struct handle *handle = handle_of(fs, fi);
-	struct node *node = node_of(fs, id);
+	struct node *node = node_of(fuse_req_userdata(req), id);
+	struct handle *handle;
 	struct call call;
 	int err;
 
 	call_begin(&call, req, node, NULL, ACT_CHANGE);
+	handle = set_through(&call, node, which, fi);
 	which = set_take_now(node, want, which);
 	node_land(node, call.ctx->pid);
-	if ((which & FUSE_SET_ATTR_SIZE) != 0 && handle != NULL && !handle_reads(handle))
-		pages_written(node);
 	err = permit_set(&call, node, handle, want, which);
 	if (node->kind->set == NULL)
 		err = refuse_lacking(&call, err == -EPERM ? 0 : err);
@@ -173,6 +185,7 @@ static void op_setattr(fuse_req_t req, fuse_ino_t id, struct stat *want, int whi
 		call_fail(&call, err);
 	else
 		reply_attr(&call, node);
+	handle_drop(handle);
 }
 
 static void op_access(fuse_req_t req, fuse_ino_t id, int mask)
@@ -333,6 +346,11 @@ static void op_init(void *userdata, struct fuse_conn_info *conn)
 	 * the queue.
 	 */
 	conn->want &= ~(unsigned int)FUSE_CAP_ASYNC_DIO;
+	/*
+	 * With O_TRUNC in the OPEN, the kernel sets the size to 0 by itself, and sendfile(2) from that file would read
+	 * nothing. Without, it asks, and is told the size of the text, which truncating alone does not change.
+	 */
+	conn->want &= ~(unsigned int)FUSE_CAP_ATOMIC_O_TRUNC;
 	/* With a lower limit, the kernel would hold back RELEASEs beyond a dozen, over all users. */
 	conn->max_background = UINT16_MAX;
 	fs->ready(fs);

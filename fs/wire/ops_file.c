@@ -52,8 +52,6 @@ static int file_open(struct call *call, struct node *node, struct handle *handle
 		err = node->kind->open(call, node, handle);
 	if (err == 0 && handle_reads(handle))
 		return pages_open(call, node, handle);
-	if (err == 0 && (handle->flags & O_TRUNC) != 0)
-		err = pages_truncate(call, node);
 	node_land(node, call->ctx->pid);
 	return err;
 }
@@ -74,7 +72,7 @@ void op_open(fuse_req_t req, fuse_ino_t id, struct fuse_file_info *fi)
 		call_fail(&call, err);
 		return;
 	}
-	entry_open(fi, node->kind, handle);
+	entry_open(fi, node->kind, handle, false);
 	if (fuse_reply_open(req, fi) == -ENOENT)
 		entry_unopen(&call, node, handle, NULL);
 }
