@@ -56,7 +56,7 @@ static int line_archive(void *arg, const char *text, size_t len)
 	    strncmp(time + strlen(TIME_KEY), archive->before, strlen(archive->before)) >= 0)
 		return STOP;
 	if (atlock_audit_line(archive->audit, text, len, true) < 0)
-		return tool_fail(archive->tool, EXIT_SYSTEM, "out of memory");
+		return tool_no_memory(archive->tool);
 	if (fwrite(text, 1, len, archive->file) != len || putc('\n', archive->file) == EOF)
 		return tool_fail(archive->tool, EXIT_OUTPUT, "%s: %s", archive->name, strerror(errno));
 	return EXIT_DONE;
@@ -157,14 +157,8 @@ static int archive_check(const struct archive *archive)
 
 static int tell_mount(const struct archive *archive, const struct mount *mount)
 {
-	int fd = openat(mount->fd, "events/anchor", O_WRONLY | O_CLOEXEC);
-	size_t len = strlen(archive->anchor);
-	int err = 0;
+	int err = -mount_write(mount, "events/anchor", 0, archive->anchor);
 
-	if (fd < 0 || write(fd, archive->anchor, len) != (ssize_t)len)
-		err = errno;
-	if (fd >= 0)
-		(void)close(fd);
 	return err == 0 ? EXIT_DONE : mount_complain(archive->tool, mount, tool_exit_code(err), "events/anchor", err);
 }
 
@@ -173,7 +167,7 @@ static int tell_store(const struct archive *archive, struct atlock *al)
 	struct atlock_why why = { .text = "" };
 	int err = atlock_archived(al, NULL, archive->anchor, &why);
 
-	return err == 0 ? EXIT_DONE : tool_fail(archive->tool, tool_exit_code(-err), "%s", why.text);
+	return err == 0 ? EXIT_DONE : tool_fail_why(archive->tool, err, &why);
 }
 
 static int archive_source(struct archive *archive, struct source *source)
@@ -216,7 +210,7 @@ static int archive_run(struct archive *archive)
 	archive->file = fd < 0 ? NULL : fdopen(fd, "w");
 	archive->audit = atlock_audit_new();
 	if (code == EXIT_DONE && (archive->file == NULL || archive->audit == NULL))
-		code = tool_fail(archive->tool, EXIT_SYSTEM, "out of memory");
+		code = tool_no_memory(archive->tool);
 	if (code == EXIT_DONE)
 		code = archive_source(archive, &source);
 	atlock_audit_free(archive->audit);
@@ -252,16 +246,14 @@ static int option_take(void *arg, int letter)
 
 int audit_archive(struct tool *tool, int argc, char **argv)
 {
+	const struct choice_count words = { 1, 1, "where to? One new file" };
 	struct archive archive = { .tool = tool };
-	int code;
+	int code = choice_words(tool, argc, argv, words, option_take, &archive);
 
-	code = choice_read(tool, argc, argv, CHOICE_ANYWHERE, option_take, &archive);
 	if (code >= 0)
 		return code;
 	if (!archive.until)
 		return tool_usage(tool, "up to when? --before 2026-11-16, today or now");
-	if (optind + 1 != argc)
-		return tool_usage(tool, "where to? One new file");
 	archive.name = argv[optind];
 	return archive_run(&archive);
 }

@@ -1,5 +1,4 @@
 /* The events of a mount in the order of their numbers. All days are open at once, since that need not be the order of days. */
-#include <dirent.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -7,6 +6,7 @@
 #include <sys/resource.h>
 
 #include "audit.h"
+#include "events.h"
 
 /* A day's file at the line that comes next. */
 struct day {
@@ -39,11 +39,6 @@ static void day_close(struct day *day)
 		(void)fclose(day->file);
 	free(day->line);
 	*day = (struct day){ .file = NULL };
-}
-
-static int is_day(const struct dirent *entry)
-{
-	return strspn(entry->d_name, "0123456789-") == 10;
 }
 
 /* The day that has the next event. Mostly the one at hand, or the next; where the clock was set back, days take turns. */
@@ -112,10 +107,10 @@ int audit_days(const struct tool *tool, const struct mount *mount, audit_day_fn 
 	struct dirent **names = NULL;
 	struct day *days;
 	int code = EXIT_SYSTEM;
-	int count = scandirat(mount->fd, "events", &names, is_day, alphasort);
+	int count = events_days(tool, mount, &names);
 
 	if (count < 0)
-		return tool_fail(tool, tool_exit_code(errno), "%s/events: %s", mount->path, strerror(errno));
+		return -count;
 	days = calloc((size_t)count + 1, sizeof(*days));
 	files_allow();
 	if (days != NULL) {

@@ -10,6 +10,7 @@
 #include "audit.h"
 #include "choice.h"
 #include "events.h"
+#include "source.h"
 #include "term.h"
 
 struct show {
@@ -77,19 +78,12 @@ static bool day_wanted(void *arg, const char *day)
 	return time_wanted(arg, day, strlen("2026-11-16"));
 }
 
-static const char *event_text(const json_t *event, const char *key)
-{
-	const char *text = json_string_value(json_object_get(event, key));
-
-	return text == NULL ? "" : text;
-}
-
 /* What it is about: a lock, or something else. */
 static const char *subject_of(const json_t *event)
 {
-	const char *lock = event_text(event, "lock");
+	const char *lock = source_text(event, "lock");
 
-	return lock[0] != '\0' ? lock : event_text(event, "subject");
+	return lock[0] != '\0' ? lock : source_text(event, "subject");
 }
 
 static bool lock_wanted(const struct show *show, const json_t *event)
@@ -105,29 +99,29 @@ static bool lock_wanted(const struct show *show, const json_t *event)
 
 static bool event_wanted(const struct show *show, const json_t *event)
 {
-	const char *when = event_text(event, "time");
+	const char *when = source_text(event, "time");
 
 	/* Of what happened in a directory that this user may not search there is only a number. */
-	if (show->type == NULL && strcmp(event_text(event, "type"), "hidden") == 0)
+	if (show->type == NULL && strcmp(source_text(event, "type"), "hidden") == 0)
 		return false;
 	return lock_wanted(show, event) && time_wanted(show, when, strlen(when)) &&
-	       (show->type == NULL || strcmp(event_text(event, "type"), show->type) == 0) &&
-	       (show->user == NULL || strcmp(event_text(event, "owner"), show->user) == 0 ||
-		strcmp(event_text(event, "actor"), show->user) == 0);
+	       (show->type == NULL || strcmp(source_text(event, "type"), show->type) == 0) &&
+	       (show->user == NULL || strcmp(source_text(event, "owner"), show->user) == 0 ||
+		strcmp(source_text(event, "actor"), show->user) == 0);
 }
 
 /* --- Showing it --- */
 
 static void print_text(const json_t *event)
 {
-	const char *code = event_text(event, "code");
-	const char *who = event_text(event, "who");
+	const char *code = source_text(event, "code");
+	const char *who = source_text(event, "who");
 
-	printf("%s\t%s%s%s\t", term_text(event_text(event, "time")), term_text(event_text(event, "type")),
+	printf("%s\t%s%s%s\t", term_text(source_text(event, "time")), term_text(source_text(event, "type")),
 	       code[0] != '\0' ? " " : "", term_text(code));
-	printf("%s\t%s%s%s\t", term_text(subject_of(event)), term_text(event_text(event, "owner")),
+	printf("%s\t%s%s%s\t", term_text(subject_of(event)), term_text(source_text(event, "owner")),
 	       who[0] != '\0' ? "@" : "", term_text(who));
-	printf("%s\t%s", term_text(event_text(event, "actor")), term_text(event_text(event, "comm")));
+	printf("%s\t%s", term_text(source_text(event, "actor")), term_text(source_text(event, "comm")));
 	if (json_is_integer(json_object_get(event, "pid")))
 		printf("[%" JSON_INTEGER_FORMAT "]", json_integer_value(json_object_get(event, "pid")));
 	putchar('\n');

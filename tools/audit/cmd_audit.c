@@ -11,16 +11,10 @@ static const struct {
 	command_fn *run;
 } actions[] = { { "show", audit_show }, { "verify", audit_verify }, { "archive", audit_archive } };
 
-/* The options are those of what is done, and follow it. */
-static int none_take(void *arg, int letter)
-{
-	(void)arg, (void)letter;
-	return CHOICE_UNKNOWN;
-}
-
 int cmd_audit(struct tool *tool, int argc, char **argv)
 {
-	int code = choice_read(tool, argc, argv, CHOICE_FIRST, none_take, NULL);
+	/* Each action reads its own options, which follow its name. */
+	int code = choice_read(tool, argc, argv, CHOICE_FIRST, NULL, NULL);
 
 	if (code >= 0)
 		return code;

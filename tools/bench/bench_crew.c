@@ -7,13 +7,12 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "bench.h"
 #include "moment.h"
 
-#define TICK INT64_C(50000000)       /* 50 ms */
+#define TICK INT64_C(5000000)        /* 5 ms between two looks at the processes */
 #define PATIENCE (5 * ATLOCK_SECOND) /* how long a process has to end when it is told so, before it is killed */
 
 /* What the processes share. */
@@ -182,13 +181,6 @@ static void crew_kill(const struct crew *crew, int number)
 			kill(crew->pids[i], number);
 }
 
-static void rest(void)
-{
-	const struct timespec pause = { .tv_nsec = TICK / 10 };
-
-	nanosleep(&pause, NULL);
-}
-
 /* Each gives back what it has and ends, if need be in the middle of a wait. */
 static void crew_end(struct crew *crew)
 {
@@ -208,7 +200,7 @@ static void crew_end(struct crew *crew)
 		}
 		if (since > PATIENCE)
 			crew_kill(crew, SIGKILL);
-		rest();
+		moment_sleep(TICK);
 	}
 }
 
@@ -218,12 +210,12 @@ static void crew_watch(struct crew *crew, int64_t duration, void (*tick)(void *a
 	int64_t begun;
 
 	while (atomic_load(&crew->shared->ready) < crew->jobs && crew_left(crew) == crew->jobs && bench_signal() == 0)
-		rest();
+		moment_sleep(TICK);
 	begun = moment_steady();
 	atomic_store(&crew->shared->go, true);
 	while (moment_steady() - begun < duration && bench_signal() == 0 && crew_left(crew) == crew->jobs) {
 		tick(arg, (double)(moment_steady() - begun) / (double)duration);
-		rest();
+		moment_sleep(TICK);
 	}
 }
 

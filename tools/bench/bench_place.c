@@ -7,13 +7,13 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "bench.h"
+#include "moment.h"
 
 #define CLEAR_TRIES 300 /* half a minute */
-#define CLEAR_PAUSE_NS 100000000
+#define CLEAR_PAUSE (ATLOCK_SECOND / 10)
 
 void bench_path(const struct bench_place *place, const char *front, unsigned int number, const char *who,
 		char out[BENCH_PATH])
@@ -43,13 +43,12 @@ static int directory_make(const struct bench_place *place)
 static int lock_try(struct bench_place *place)
 {
 	char path[BENCH_PATH];
-	int fd;
+	int err;
 
 	bench_path(place, "", 0, place->who, path);
-	fd = openat(place->mount->fd, path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0644);
-	if (fd < 0)
-		return -errno;
-	close(fd);
+	err = mount_try(place->mount, path, O_CREAT | O_EXCL);
+	if (err < 0)
+		return err;
 	return unlinkat(place->mount->fd, path, 0) == 0 ? 0 : -errno;
 }
 
@@ -122,12 +121,10 @@ int bench_place_make(struct bench_place *place)
 /* What a process that was killed waited for may be granted to it, and given back a moment later. */
 static bool place_clear_patiently(const struct bench_place *place)
 {
-	const struct timespec pause = { .tv_nsec = CLEAR_PAUSE_NS };
-
 	for (unsigned int i = 0; i < CLEAR_TRIES; i++) {
 		if (place_clear(place))
 			return true;
-		nanosleep(&pause, NULL);
+		moment_sleep(CLEAR_PAUSE);
 	}
 	return false;
 }

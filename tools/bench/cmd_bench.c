@@ -99,7 +99,7 @@ static int figure_add(struct bench *bench, const struct bench_work *work, unsign
 	for (size_t i = 0; err == 0 && i < SHARES; i++)
 		err = json_object_set_new(figure, shares[i].key,
 					  json_real((double)histogram_at(&result->took, shares[i].share) / 1000));
-	return err == 0 ? EXIT_DONE : tool_fail(bench->tool, EXIT_SYSTEM, "out of memory");
+	return err == 0 ? EXIT_DONE : tool_no_memory(bench->tool);
 }
 
 static void head_print(const struct bench *bench)
@@ -121,7 +121,7 @@ static int json_print(struct bench *bench)
 				   (double)bench->duration / (double)ATLOCK_SECOND, "refused",
 				   (json_int_t)bench->refused, "figures", bench->figures);
 	int code = object == NULL || json_dumpf(object, stdout, JSON_COMPACT | JSON_REAL_PRECISION(6)) != 0
-			   ? tool_fail(bench->tool, EXIT_SYSTEM, "out of memory")
+			   ? tool_no_memory(bench->tool)
 			   : EXIT_DONE;
 
 	json_decref(object);
@@ -151,7 +151,7 @@ static int measure(struct bench *bench, size_t i)
 	int err;
 
 	if (result == NULL)
-		return tool_fail(bench->tool, EXIT_SYSTEM, "out of memory");
+		return tool_no_memory(bench->tool);
 	(void)snprintf(title, sizeof(title), "%s, %u process%s", work->title, jobs, jobs == 1 ? "" : "es");
 	progress_begin(&bench->progress, title, 100);
 	err = bench_crew(bench->place, work, jobs, bench->duration, tick, &bench->progress, result);

@@ -192,7 +192,7 @@ int choice_read(struct tool *tool, int argc, char **argv, enum choice_order orde
 	optind = 0; /* glibc: begin anew */
 	while (code < 0 && (letter = getopt_long(argc, argv, known.shorts, known.longs, NULL)) != -1) {
 		code = option_take(tool, argv, letter);
-		if (code == CHOICE_UNKNOWN)
+		if (code == CHOICE_UNKNOWN && fn != NULL)
 			code = fn(arg, letter);
 		if (code == CHOICE_UNKNOWN)
 			code = option_misplaced(tool, &known, argv, letter);
@@ -200,21 +200,15 @@ int choice_read(struct tool *tool, int argc, char **argv, enum choice_order orde
 	return code;
 }
 
-static int none_take(void *arg, int letter)
+int choice_words(struct tool *tool, int argc, char **argv, struct choice_count count, choice_fn *fn, void *arg)
 {
-	(void)arg, (void)letter;
-	return CHOICE_UNKNOWN;
-}
-
-int choice_words(struct tool *tool, int argc, char **argv, int least, int most, const char *question)
-{
-	int code = choice_read(tool, argc, argv, CHOICE_ANYWHERE, none_take, NULL);
+	int code = choice_read(tool, argc, argv, CHOICE_ANYWHERE, fn, arg);
 
 	if (code >= 0)
 		return code;
-	if (argc - optind < least)
-		return tool_usage(tool, "%s", question);
-	if (argc - optind > most)
-		return tool_usage(tool, "\"%s\" is one word too many", argv[optind + most]);
+	if (argc - optind < count.least)
+		return tool_usage(tool, "%s", count.question);
+	if (argc - optind > count.most)
+		return tool_usage(tool, "\"%s\" is one word too many", argv[optind + count.most]);
 	return -1;
 }

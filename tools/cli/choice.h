@@ -35,15 +35,19 @@ typedef int choice_fn(void *arg, int letter);
 #define CHOICE_UNKNOWN (-2)
 
 /*
- * Reads the options of tool->command, or without one those of the program. Those that every command has are dealt with; `fn`
- * takes the others. Leaves optind at the first other word. -1: go on; else the exit code.
+ * Reads the options of tool->command, or without one those of the program. It handles those that every command has; `fn`, or
+ * NULL where there are no others, takes the rest. Leaves optind at the first other word. -1: go on; else the exit code.
  */
 int choice_read(struct tool *tool, int argc, char **argv, enum choice_order order, choice_fn *fn, void *arg);
 
-/*
- * The same for commands without options of their own, and leaves optind at the first of `least` to `most` words. Asks
- * `question` where words are missing.
- */
-int choice_words(struct tool *tool, int argc, char **argv, int least, int most, const char *question);
+/* How many words a command takes beside its options. */
+struct choice_count {
+	int least;
+	int most;
+	const char *question; /* what to ask where words are missing */
+};
+
+/* The same with CHOICE_ANYWHERE, and it counts the words. */
+int choice_words(struct tool *tool, int argc, char **argv, struct choice_count count, choice_fn *fn, void *arg);
 
 #endif

@@ -179,7 +179,7 @@ static const struct {
 int cmd_completion(struct tool *tool, int argc, char **argv)
 {
 	static const char question[] = "for which shell? bash, zsh or fish";
-	int code = choice_words(tool, argc, argv, 1, 1, question);
+	int code = choice_words(tool, argc, argv, (struct choice_count){ 1, 1, question }, NULL, NULL);
 
 	if (code >= 0)
 		return code;

@@ -55,23 +55,43 @@ int tool_duration(const struct tool *tool, const char *name, bool never, int64_t
 	return tool_usage(tool, "--%s is a duration such as 10m, not \"%s\"", name, optarg);
 }
 
-static const struct {
-	int err;
-	int code;
-} codes[] = {
-	{ ENOENT, EXIT_NO_INPUT },       { EISDIR, EXIT_NO_INPUT },
-	{ EACCES, EXIT_PERMISSION },     { EPERM, EXIT_PERMISSION },
-	{ EBADMSG, EXIT_DATA },          { EINVAL, EXIT_USAGE },
-	{ EAGAIN, EXIT_TRY_AGAIN },      { ETIMEDOUT, EXIT_TRY_AGAIN },
-	{ EBUSY, EXIT_TRY_AGAIN },       { ENOMEM, EXIT_SYSTEM },
-	{ ENOTCONN, EXIT_UNAVAILABLE },  { ECONNABORTED, EXIT_UNAVAILABLE },
-	{ EHOSTDOWN, EXIT_UNAVAILABLE }, { ECONNREFUSED, EXIT_UNAVAILABLE },
+static const struct tool_code usual[] = {
+	{ ENOENT, EXIT_NO_INPUT },
+	{ EISDIR, EXIT_NO_INPUT },
+	{ EACCES, EXIT_PERMISSION },
+	{ EPERM, EXIT_PERMISSION },
+	{ EBADMSG, EXIT_DATA },
+	{ EINVAL, EXIT_USAGE },
+	{ EAGAIN, EXIT_TRY_AGAIN },
+	{ ETIMEDOUT, EXIT_TRY_AGAIN },
+	{ EBUSY, EXIT_TRY_AGAIN },
+	{ ENOMEM, EXIT_SYSTEM },
+	{ ENOTCONN, EXIT_UNAVAILABLE },
+	{ ECONNABORTED, EXIT_UNAVAILABLE },
+	{ EHOSTDOWN, EXIT_UNAVAILABLE },
+	{ ECONNREFUSED, EXIT_UNAVAILABLE },
+	{ .err = 0 },
 };
+
+int tool_exit_code_in(const struct tool_code *codes, int err)
+{
+	for (; codes->err != 0; codes++)
+		if (codes->err == err)
+			return codes->code;
+	return codes == usual + sizeof(usual) / sizeof(usual[0]) - 1 ? EXIT_OUTPUT : tool_exit_code(err);
+}
 
 int tool_exit_code(int err)
 {
-	for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++)
-		if (codes[i].err == err)
-			return codes[i].code;
-	return EXIT_OUTPUT;
+	return tool_exit_code_in(usual, err);
+}
+
+int tool_fail_why(const struct tool *tool, int err, const struct atlock_why *why)
+{
+	return tool_fail(tool, tool_exit_code(-err), "%s", why->text);
+}
+
+int tool_no_memory(const struct tool *tool)
+{
+	return tool_fail(tool, EXIT_SYSTEM, "out of memory");
 }

@@ -59,7 +59,18 @@ int tool_duration(const struct tool *tool, const char *name, bool never, int64_t
 /* What a count's noun ends with: "1 lock", "2 locks". */
 #define TOOL_S(count) ((count) == 1 ? "" : "s")
 
-/* The exit code that fits an errno. */
+/* The exit code that fits an errno; and one that `codes`, up to an entry with err 0, may say otherwise. */
 int tool_exit_code(int err);
+
+struct tool_code {
+	int err;
+	int code;
+};
+int tool_exit_code_in(const struct tool_code *codes, int err);
+
+/* Both say it and return the exit code: a negative errno of the library with its text; no memory. */
+struct atlock_why;
+int tool_fail_why(const struct tool *tool, int err, const struct atlock_why *why);
+int tool_no_memory(const struct tool *tool);
 
 #endif

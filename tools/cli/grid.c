@@ -36,6 +36,15 @@ int grid_add(struct grid *grid, const char *cell)
 	return 0;
 }
 
+int grid_row(struct grid *grid, const char *const *cells)
+{
+	int err = 0;
+
+	for (size_t i = 0; err == 0 && i < grid->columns; i++)
+		err = grid_add(grid, cells[i]);
+	return err;
+}
+
 static size_t width_of(const struct grid *grid, const char *text)
 {
 	return grid->width == NULL ? term_width(text) : grid->width(text);

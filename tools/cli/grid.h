@@ -19,6 +19,9 @@ struct grid {
 /* Adds a cell; as term_text() has it, with a blank for a tab. 0 or -ENOMEM. */
 int grid_add(struct grid *grid, const char *cell);
 
+/* Adds a row of them. */
+int grid_row(struct grid *grid, const char *const *cells);
+
 /* A table on a terminal, else lines with tabs; and a table in any case. */
 void grid_print(const struct grid *grid);
 void grid_table(const struct grid *grid);

@@ -3,7 +3,6 @@
 #include <atlock.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <time.h>
 
 static int64_t moment_read(clockid_t id)
 {
@@ -21,6 +20,18 @@ int64_t moment_steady(void)
 int64_t moment_wall(void)
 {
 	return moment_read(CLOCK_REALTIME);
+}
+
+struct timespec moment_timespec(int64_t time)
+{
+	return (struct timespec){ .tv_sec = (time_t)(time / ATLOCK_SECOND), .tv_nsec = (long)(time % ATLOCK_SECOND) };
+}
+
+void moment_sleep(int64_t time)
+{
+	const struct timespec ts = moment_timespec(time);
+
+	nanosleep(&ts, NULL);
 }
 
 void moment_age(int64_t age, char out[MOMENT_AGE_MAX])

@@ -3,12 +3,18 @@
 #define TOOLS_MOMENT_H
 
 #include <stdint.h>
+#include <time.h>
 
 /* A clock that never steps and goes on while the machine sleeps (CLOCK_BOOTTIME), as leases do. */
 int64_t moment_steady(void);
 
 /* Since 1970, as the times of locks.jsonl. */
 int64_t moment_wall(void);
+
+struct timespec moment_timespec(int64_t time);
+
+/* Sleeps for so long, or until a signal. */
+void moment_sleep(int64_t time);
 
 #define MOMENT_AGE_MAX 24 /* bytes of a duration, with its NUL */
 

@@ -83,6 +83,12 @@ void term_copy(FILE *in, FILE *out)
 	free(line);
 }
 
+void term_item(enum term_color color, const char *word, const char *name, const char *text)
+{
+	printf("%s%s%s %s%s%s\n", term_color(stdout, color), word, term_color(stdout, TERM_PLAIN), term_text(name),
+	       text[0] == '\0' ? "" : ": ", term_text(text));
+}
+
 size_t term_width(const char *text)
 {
 	size_t n = 0;

@@ -23,6 +23,9 @@ const char *term_text(const char *text);
 void term_vprint(FILE *out, const char *format, va_list list) __attribute__((format(printf, 2, 0)));
 void term_copy(FILE *in, FILE *out);
 
+/* Prints "word name: text" on standard output, the word in a colour; without a text "word name". Name and text as term_text() has them. */
+void term_item(enum term_color color, const char *word, const char *name, const char *text);
+
 /* How many characters of UTF-8 a text has; that some are of double width does not matter enough. */
 size_t term_width(const char *text);
 

@@ -1,6 +1,5 @@
 #include "events.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -50,16 +49,22 @@ static int is_day(const struct dirent *entry)
 	return strspn(entry->d_name, "0123456789-") == DAY;
 }
 
+int events_days(const struct tool *tool, const struct mount *mount, struct dirent ***out)
+{
+	int n = scandirat(mount->fd, "events", out, is_day, alphasort);
+
+	return n >= 0 ? n : -tool_fail(tool, tool_exit_code(errno), "%s/events: %s", mount->path, strerror(errno));
+}
+
 static int mount_each(const struct events *events)
 {
 	struct dirent **days = NULL;
 	char path[sizeof("events/") + sizeof(days[0]->d_name)];
 	int code = EXIT_DONE;
-	int n = scandirat(events->mount->fd, "events", &days, is_day, alphasort);
+	int n = events_days(events->tool, events->mount, &days);
 
 	if (n < 0)
-		return tool_fail(events->tool, tool_exit_code(errno), "%s/events: %s", events->mount->path,
-				 strerror(errno));
+		return -n;
 	for (int i = 0; i < n; i++) {
 		(void)snprintf(path, sizeof(path), "events/%s", days[i]->d_name);
 		if (code == EXIT_DONE && file_wanted(events, path))

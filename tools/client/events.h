@@ -2,6 +2,7 @@
 #ifndef TOOLS_EVENTS_H
 #define TOOLS_EVENTS_H
 
+#include <dirent.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -22,5 +23,11 @@ struct events {
 
 /* Reads them all, those of the mount in the order of their days; "-" is standard input. EXIT_DONE or what is wrong. */
 int events_each(const struct events *events);
+
+/*
+ * The entries of the mount's events/ that are days, in their order; each is malloc'ed, and so is the array. How many, or, once it
+ * has said what is wrong, a negative exit code.
+ */
+int events_days(const struct tool *tool, const struct mount *mount, struct dirent ***out);
 
 #endif

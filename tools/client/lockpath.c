@@ -164,24 +164,7 @@ int lockpath_find(const struct tool *tool, const struct mount *mount, const char
 /* The file system answers: opening for writing without creating is for the holder alone. */
 int lockpath_mine(const struct mount *mount, const char *path)
 {
-	int fd = openat(mount->fd, path, O_WRONLY | O_CLOEXEC);
-
-	if (fd < 0)
-		return -errno;
-	close(fd);
-	return 0;
-}
-
-int lockpath_write(const struct mount *mount, const char *path, const char *text)
-{
-	int fd = openat(mount->fd, path, O_WRONLY | O_APPEND | O_CLOEXEC);
-	int err = 0;
-
-	if (fd < 0 || write(fd, text, strlen(text)) < 0)
-		err = -errno;
-	if (fd >= 0)
-		close(fd);
-	return err;
+	return mount_try(mount, path, 0);
 }
 
 /*
@@ -218,15 +201,16 @@ int lockpath_force(const struct mount *mount, const char *path, const char *who)
 	return unlinkat(mount->fd, path, 0) == 0 ? 0 : -errno;
 }
 
-int lockpath_each(const struct tool *tool, const struct mount *mount, char *const *words,
-		  const struct lockpath_act *act)
+int lockpath_each(struct tool *tool, struct mount *mount, char *const *words, const struct lockpath_act *act)
 {
 	char path[ATLOCK_PATH_MAX];
-	int first = EXIT_DONE;
+	int first = mount_open(tool, mount);
 
+	if (first != EXIT_DONE)
+		return first;
 	for (; *words != NULL; words++) {
 		int code = lockpath_find(tool, mount, *words, path);
-		int err = code == EXIT_DONE ? act->fn(act->arg, path) : 0;
+		int err = code == EXIT_DONE ? act->fn(act->arg, path, *words) : 0;
 
 		if (err < 0)
 			code = lockpath_refused(tool, mount, path, -err, act->advice);
@@ -235,18 +219,16 @@ int lockpath_each(const struct tool *tool, const struct mount *mount, char *cons
 		if (first == EXIT_DONE)
 			first = code;
 	}
+	mount_close(mount);
 	return first;
 }
 
-static const struct {
-	int err;
-	int code;
-} codes[] = {
+static const struct tool_code codes[] = {
 	{ EAGAIN, EXIT_REFUSED },  { EBUSY, EXIT_REFUSED },       { EEXIST, EXIT_REFUSED },
 	{ EACCES, EXIT_REFUSED },  { EPERM, EXIT_REFUSED },       { ENOENT, EXIT_REFUSED },
 	{ ESTALE, EXIT_REFUSED },  { EDEADLK, EXIT_TRY_AGAIN },   { EDQUOT, EXIT_TRY_AGAIN },
 	{ EINTR, EXIT_TRY_AGAIN }, { ECANCELED, EXIT_TRY_AGAIN }, { ENAMETOOLONG, EXIT_USAGE },
-	{ ENOTDIR, EXIT_USAGE },   { EISDIR, EXIT_USAGE },
+	{ ENOTDIR, EXIT_USAGE },   { EISDIR, EXIT_USAGE },        { .err = 0 },
 };
 
 /* Advice of the file system that is about its files, not about options, or that does not know which command is asked for. */
@@ -305,12 +287,9 @@ static bool is_nameable(const struct mount *mount, const char *path)
 int lockpath_refused(const struct tool *tool, const struct mount *mount, const char *path, int err, const char *advice)
 {
 	size_t plain = strcspn(path, "@");
-	int code = tool_exit_code(err);
+	int code = tool_exit_code_in(codes, err);
 	char why[WHY_MAX];
 
-	for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++)
-		if (codes[i].err == err)
-			code = codes[i].code;
 	if (err == ENOENT)
 		return tool_fail(tool, code, "%s: it is not held", path);
 	if (err == ENOTDIR)

@@ -30,9 +30,6 @@ bool lockpath_of_id(const struct mount *mount, const char *id, char out[ATLOCK_P
 /* Whether the caller holds it: 0, or the negative errno of a refusal, -ENOENT if it is not held. */
 int lockpath_mine(const struct mount *mount, const char *path);
 
-/* Writes lines to a lock of the caller's. 0 or a negative errno. */
-int lockpath_write(const struct mount *mount, const char *path, const char *text);
-
 /*
  * The first releases a lock of the caller's, for administrators, too. The second releases a lock if its holder is still `who`:
  * -ENOENT if it is not, and the lock stays. A holder with a name is compared in the same step (by root, or by the holder's
@@ -42,16 +39,16 @@ int lockpath_write(const struct mount *mount, const char *path, const char *text
 int lockpath_release(const struct mount *mount, const char *path);
 int lockpath_force(const struct mount *mount, const char *path, const char *who);
 
-/* What is to be done to locks, and what to do instead of it where another holds one. */
+/* What a command does to each lock that it is given. */
 struct lockpath_act {
-	int (*fn)(void *arg, const char *path); /* 0, a negative errno, or an exit code once it has said why */
+	/* `word` is what the caller wrote for `path`. 0, a negative errno, or an exit code once it has said why. */
+	int (*fn)(void *arg, const char *path, const char *word);
 	void *arg;
-	const char *advice; /* or NULL: as the file system says */
+	const char *advice; /* what to do instead where another holds it; NULL: what the file system says */
 };
 
-/* Does it to each lock that the words name, and says what is refused: the first code that is not 0. */
-int lockpath_each(const struct tool *tool, const struct mount *mount, char *const *words,
-		  const struct lockpath_act *act);
+/* Opens the mount, acts on each lock that the words name, reports refusals, closes the mount. The first exit code that is not 0. */
+int lockpath_each(struct tool *tool, struct mount *mount, char *const *words, const struct lockpath_act *act);
 
 /*
  * Says why, and returns the exit code: 1 if the answer is no, 75 if it may be another one later. Where another holder is in the

@@ -50,8 +50,15 @@ FILE *mount_read(const struct mount *mount, const char *path);
 typedef int mount_line_fn(void *arg, char *line, size_t len);
 int mount_lines(const struct mount *mount, const char *path, mount_line_fn *fn, void *arg);
 
-/* The first line of such a file, or "". */
-void mount_line(const struct mount *mount, const char *path, char *out, size_t len);
+/*
+ * The first opens a file for writing, with these flags as well, writes the text in one write and closes it. The second only
+ * opens and closes it: that takes a lock with O_CREAT | O_EXCL, and tells with 0 whether the caller holds it. 0 or a negative errno.
+ */
+int mount_write(const struct mount *mount, const char *path, int flags, const char *text);
+int mount_try(const struct mount *mount, const char *path, int flags);
+
+/* The first line of such a file, or "". 0, or a negative errno if it cannot be read. */
+int mount_line(const struct mount *mount, const char *path, char *out, size_t len);
 
 /* The value of a line key=value of such a file; false and "" if there is none. */
 bool mount_value(const struct mount *mount, const char *path, const char *key, char *out, size_t len);

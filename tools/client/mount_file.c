@@ -44,17 +44,52 @@ int mount_lines(const struct mount *mount, const char *path, mount_line_fn *fn, 
 	return rc;
 }
 
-void mount_line(const struct mount *mount, const char *path, char *out, size_t len)
+int mount_line(const struct mount *mount, const char *path, char *out, size_t len)
 {
 	FILE *file = mount_read(mount, path);
+	int err = 0;
 
 	out[0] = '\0';
 	if (file == NULL)
-		return;
-	if (fgets(out, (int)len, file) == NULL)
+		return -errno;
+	errno = 0;
+	if (fgets(out, (int)len, file) == NULL) {
 		out[0] = '\0';
+		err = ferror(file) == 0 ? 0 : errno == 0 ? -EIO : -errno;
+	}
 	out[strcspn(out, "\n")] = '\0';
 	fclose(file);
+	return err;
+}
+
+int mount_write(const struct mount *mount, const char *path, int flags, const char *text)
+{
+	int fd = openat(mount->fd, path, O_WRONLY | O_CLOEXEC | flags, 0644);
+	size_t len = strlen(text);
+	ssize_t n;
+	int err = 0;
+
+	if (fd < 0)
+		return -errno;
+	n = write(fd, text, len);
+	if (n < 0)
+		err = -errno;
+	else if ((size_t)n != len)
+		err = -EIO;
+	/* The file system reads a last line without a newline when the file is closed. */
+	if (close(fd) != 0 && err == 0)
+		err = -errno;
+	return err;
+}
+
+int mount_try(const struct mount *mount, const char *path, int flags)
+{
+	int fd = openat(mount->fd, path, O_WRONLY | O_CLOEXEC | flags, 0644);
+
+	if (fd < 0)
+		return -errno;
+	close(fd);
+	return 0;
 }
 
 bool mount_field(const struct mount *mount, const char *path, const char *key, char *out, size_t len)

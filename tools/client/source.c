@@ -38,13 +38,14 @@ int source_words(struct tool *tool, int argc, char **argv, struct source_where *
 	return optind + 1 == argc ? -1 : tool_usage(tool, "%s", which_word);
 }
 
-static const struct {
-	int err;
-	int code;
-} codes[] = {
-	{ EUCLEAN, EXIT_DATA },         { EPROTO, EXIT_DATA },
-	{ EPROTONOSUPPORT, EXIT_DATA }, { EKEYREJECTED, EXIT_PERMISSION },
-	{ ENOKEY, EXIT_PERMISSION },    { EROFS, EXIT_DATA },
+static const struct tool_code codes[] = {
+	{ EUCLEAN, EXIT_DATA },
+	{ EPROTO, EXIT_DATA },
+	{ EPROTONOSUPPORT, EXIT_DATA },
+	{ EKEYREJECTED, EXIT_PERMISSION },
+	{ ENOKEY, EXIT_PERMISSION },
+	{ EROFS, EXIT_DATA },
+	{ .err = 0 },
 };
 
 /* For root: the user that the package's service runs as, who is trusted with a store. 0 if there is none. */
@@ -60,7 +61,6 @@ static int source_open_setup(const struct tool *tool, const struct source_where 
 {
 	struct atlock_why why = { .text = "" };
 	struct atlock_options options;
-	int code;
 	int err;
 
 	*out = NULL;
@@ -73,11 +73,7 @@ static int source_open_setup(const struct tool *tool, const struct source_where 
 	if (err == 0)
 		return EXIT_DONE;
 	*out = NULL;
-	code = tool_exit_code(-err);
-	for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++)
-		if (codes[i].err == -err)
-			code = codes[i].code;
-	return tool_fail(tool, code, "%s", why.text);
+	return tool_fail(tool, tool_exit_code_in(codes, -err), "%s", why.text);
 }
 
 int source_open_store(struct tool *tool, const struct source_where *where, bool readonly, struct atlock **out)
@@ -143,7 +139,7 @@ static void mount_each(struct reading *reading, const struct mount *mount)
 static int text_take(struct reading *reading, char *text, size_t len)
 {
 	if (text == NULL)
-		reading->code = tool_fail(reading->tool, EXIT_SYSTEM, "out of memory");
+		reading->code = tool_no_memory(reading->tool);
 	else
 		(void)object_take(reading, text, len);
 	free(text);
@@ -206,6 +202,17 @@ const char *source_text(const json_t *object, const char *key)
 	const char *text = json_string_value(json_object_get(object, key));
 
 	return text == NULL ? "" : text;
+}
+
+void source_print(const json_t *object)
+{
+	json_dumpf(object, stdout, JSON_COMPACT);
+	putchar('\n');
+}
+
+void source_holder(const json_t *object, char out[SOURCE_HOLDER_MAX])
+{
+	(void)snprintf(out, SOURCE_HOLDER_MAX, "%s@%s", source_text(object, "owner"), source_text(object, "who"));
 }
 
 bool source_is_waiter(const json_t *object)

@@ -49,6 +49,13 @@ int source_each(const struct tool *tool, struct source *source, source_fn *fn, v
 const char *source_text(const json_t *object, const char *key);
 bool source_is_waiter(const json_t *object);
 
+/* Prints an object as a line of JSON. */
+void source_print(const json_t *object);
+
+/* Its holder or waiter, "owner@who". */
+#define SOURCE_HOLDER_MAX (ATLOCK_OWNER_MAX + ATLOCK_WHO_MAX + 2)
+void source_holder(const json_t *object, char out[SOURCE_HOLDER_MAX]);
+
 /* When a time of an object was or will be: nanoseconds since 1970, or ATLOCK_NEVER. */
 int64_t source_time(const json_t *object, const char *key);
 

@@ -24,15 +24,20 @@ static bool holder_read(const struct mount *mount, const char *path, struct hold
 	       mount_field(mount, path, "acquired_at", out->since, sizeof(out->since));
 }
 
-static int force_one(const struct tool *tool, const struct mount *mount, const char *word)
+struct force {
+	struct tool *tool;
+	struct mount mount;
+};
+
+static int force_one(void *arg, const char *path, const char *word)
 {
-	char path[ATLOCK_PATH_MAX];
+	const struct force *force = arg;
+	const struct tool *tool = force->tool;
+	const struct mount *mount = &force->mount;
 	struct holder holder;
-	int code = lockpath_find(tool, mount, word, path);
+	int code;
 	int err;
 
-	if (code != EXIT_DONE)
-		return code;
 	if (!holder_read(mount, path, &holder))
 		return tool_fail(tool, EXIT_REFUSED, "%s: it is not held", path);
 	if (lockpath_is_id(word) && strcmp(holder.id, word) != 0)
@@ -52,21 +57,10 @@ static int force_one(const struct tool *tool, const struct mount *mount, const c
 
 int cmd_force_unlock(struct tool *tool, int argc, char **argv)
 {
-	struct mount mount;
-	int first = EXIT_DONE;
-	int code;
+	const struct choice_count words = { 1, INT_MAX, "which lock? A path, or an id as cat and ls show it" };
+	struct force force = { .tool = tool };
+	const struct lockpath_act act = { .fn = force_one, .arg = &force };
+	int code = choice_words(tool, argc, argv, words, NULL, NULL);
 
-	code = choice_words(tool, argc, argv, 1, INT_MAX, "which lock? A path, or an id as cat and ls show it");
-	if (code >= 0)
-		return code;
-	code = mount_open(tool, &mount);
-	if (code != EXIT_DONE)
-		return code;
-	for (; optind < argc; optind++) {
-		code = force_one(tool, &mount, argv[optind]);
-		if (first == EXIT_DONE)
-			first = code;
-	}
-	mount_close(&mount);
-	return first;
+	return code >= 0 ? code : lockpath_each(tool, &force.mount, argv + optind, &act);
 }

@@ -41,17 +41,9 @@ static int status_write(const struct guard *guard, const struct probe *probe)
 {
 	const char *word = atlock_app_status_name(probe->status);
 	char path[2 * ATLOCK_COMPONENT_MAX + 32];
-	int err = 0;
-	int fd;
 
 	(void)snprintf(path, sizeof(path), "shared/%s/apps/%s", guard->resource, probe->app);
-	fd = openat(guard->mount.fd, path, O_WRONLY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	if (write(fd, word, strlen(word)) < 0)
-		err = -errno;
-	close(fd);
-	return err;
+	return mount_write(&guard->mount, path, 0, word);
 }
 
 /*
@@ -97,11 +89,10 @@ static int stop_take(struct guard *guard)
 {
 	char ttl[32];
 	int64_t lease = LEASE;
-	int fd = openat(guard->mount.fd, guard->stop, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+	int err = mount_try(&guard->mount, guard->stop, O_CREAT | O_EXCL);
 
-	if (fd < 0)
-		return guard_refused(guard, errno);
-	close(fd);
+	if (err < 0)
+		return guard_refused(guard, -err);
 	if (mount_field(&guard->mount, guard->stop, "ttl", ttl, sizeof(ttl)))
 		(void)atlock_duration_parse(ttl, false, &lease);
 	guard->interval = lease / RENEWALS;
@@ -163,7 +154,7 @@ static int probe_add(struct guard *guard, char *text)
 		return tool_usage(guard->tool, "\"%s\" cannot be the name of an app", text);
 	probes = reallocarray(guard->probes, guard->count + 1, sizeof(*probes));
 	if (probes == NULL)
-		return tool_fail(guard->tool, EXIT_SYSTEM, "out of memory");
+		return tool_no_memory(guard->tool);
 	guard->probes = probes;
 	probes[guard->count++] = (struct probe){ .app = text, .url = equals + 1 };
 	return -1;

@@ -81,13 +81,9 @@ static int lock_run(struct lock *lock, char *const *words)
 
 int cmd_lock(struct tool *tool, int argc, char **argv)
 {
+	const struct choice_count words = { 1, INT_MAX, "which lock?" };
 	struct lock lock = { .tool = tool };
-	int code;
+	int code = choice_words(tool, argc, argv, words, option_take, &lock);
 
-	code = choice_read(tool, argc, argv, CHOICE_ANYWHERE, option_take, &lock);
-	if (code >= 0)
-		return code;
-	if (optind == argc)
-		return tool_usage(tool, "which lock?");
-	return lock_run(&lock, argv + optind);
+	return code >= 0 ? code : lock_run(&lock, argv + optind);
 }

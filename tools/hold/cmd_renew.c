@@ -1,5 +1,6 @@
 /* atlock renew: make leases longer. */
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <sys/stat.h>
 
@@ -13,12 +14,13 @@ struct renew {
 	char text[64]; /* what to write; "": the lease it has, from now */
 };
 
-static int lease_renew(void *arg, const char *path)
+static int lease_renew(void *arg, const char *path, const char *word)
 {
 	const struct renew *renew = arg;
 
+	(void)word;
 	if (renew->text[0] != '\0')
-		return lockpath_write(&renew->mount, path, renew->text);
+		return mount_write(&renew->mount, path, O_APPEND, renew->text);
 	return utimensat(renew->mount.fd, path, NULL, 0) != 0 ? -errno : 0;
 }
 
@@ -39,6 +41,7 @@ static int option_take(void *arg, int letter)
 
 int cmd_renew(struct tool *tool, int argc, char **argv)
 {
+	const struct choice_count words = { 1, INT_MAX, "which lock?" };
 	struct renew renew = { .tool = tool };
 	const struct lockpath_act act = {
 		.fn = lease_renew,
@@ -46,17 +49,7 @@ int cmd_renew(struct tool *tool, int argc, char **argv)
 		.advice =
 			"if that is you, name it LOCK@WHO, or where it is a session, renew it there or see 'atlock help transfer'",
 	};
-	int code;
+	int code = choice_words(tool, argc, argv, words, option_take, &renew);
 
-	code = choice_read(tool, argc, argv, CHOICE_ANYWHERE, option_take, &renew);
-	if (code >= 0)
-		return code;
-	if (optind == argc)
-		return tool_usage(tool, "which lock?");
-	code = mount_open(tool, &renew.mount);
-	if (code != EXIT_DONE)
-		return code;
-	code = lockpath_each(tool, &renew.mount, argv + optind, &act);
-	mount_close(&renew.mount);
-	return code;
+	return code >= 0 ? code : lockpath_each(tool, &renew.mount, argv + optind, &act);
 }

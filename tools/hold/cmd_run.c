@@ -117,23 +117,19 @@ static bool run_check(void *arg)
 
 /* --- Before --- */
 
-/* global/<command> held by another stops all of its kind. The holder alone may open it for writing. */
+/* While another holds global/<command>, no such command may run. */
 static int guard_check(const struct run *run)
 {
 	char path[ATLOCK_PATH_MAX];
 	char advice[ATLOCK_PATH_MAX + 64];
-	int fd;
+	int err;
 
 	if (run->guard == NULL)
 		return EXIT_DONE;
 	(void)snprintf(path, sizeof(path), "global/%s", run->guard);
 	(void)snprintf(advice, sizeof(advice), "'atlock wait --free %s' waits until it is free", path);
-	fd = openat(run->mount.fd, path, O_WRONLY | O_CLOEXEC);
-	if (fd < 0 && errno != ENOENT)
-		return lockpath_refused(run->tool, &run->mount, path, errno, advice);
-	if (fd >= 0)
-		close(fd);
-	return EXIT_DONE;
+	err = lockpath_mine(&run->mount, path);
+	return err == 0 || err == -ENOENT ? EXIT_DONE : lockpath_refused(run->tool, &run->mount, path, -err, advice);
 }
 
 /* One lock's values under this name; all of them, a line each, under its plural. */
@@ -271,7 +267,7 @@ static int lock_add(struct run *run, char *text)
 	char **locks = reallocarray(run->locks, run->count + 1, sizeof(*locks));
 
 	if (locks == NULL)
-		return tool_fail(run->tool, EXIT_SYSTEM, "out of memory");
+		return tool_no_memory(run->tool);
 	run->locks = locks;
 	locks[run->count++] = text;
 	return -1;

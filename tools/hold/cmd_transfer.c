@@ -1,5 +1,6 @@
 /* atlock transfer: hand locks over; token and queue stay. */
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <pwd.h>
 #include <string.h>
@@ -33,12 +34,13 @@ static int transfer_by_chown(const struct transfer *transfer, const char *path)
 	return fchownat(transfer->mount.fd, path, user->pw_uid, (gid_t)-1, 0) != 0 ? -errno : 0;
 }
 
-static int transfer_one(void *arg, const char *path)
+static int transfer_one(void *arg, const char *path, const char *word)
 {
 	const struct transfer *transfer = arg;
-	int err = lockpath_write(&transfer->mount, path, transfer->text);
+	int err = mount_write(&transfer->mount, path, O_APPEND, transfer->text);
 	bool others = err == -EBUSY || err == -EACCES || err == -EPERM;
 
+	(void)word;
 	if (others && geteuid() == 0 && transfer->owner[0] != '\0' && transfer->who[0] == '\0')
 		err = transfer_by_chown(transfer, path);
 	if (err == -EINVAL && transfer->who[0] == '\0' && mount_advises(&transfer->mount, ATLOCK_ADVICE_WHO))
@@ -72,6 +74,7 @@ static int to_take(void *arg, int letter)
 
 int cmd_transfer(struct tool *tool, int argc, char **argv)
 {
+	const struct choice_count words = { 1, INT_MAX, "which lock?" };
 	struct transfer transfer = { .tool = tool };
 	const struct lockpath_act act = {
 		.fn = transfer_one,
@@ -79,19 +82,11 @@ int cmd_transfer(struct tool *tool, int argc, char **argv)
 		.advice = geteuid() == 0 ? "if that is you, name it LOCK@WHO; root gives it to a user with --to OWNER"
 					 : "if that is you, name it LOCK@WHO; else ask its holder, or root",
 	};
-	int code;
+	int code = choice_words(tool, argc, argv, words, to_take, &transfer);
 
-	code = choice_read(tool, argc, argv, CHOICE_ANYWHERE, to_take, &transfer);
 	if (code >= 0)
 		return code;
-	if (optind == argc)
-		return tool_usage(tool, "which lock?");
 	if (transfer.owner == NULL)
 		return tool_usage(tool, "to whom? --to OWNER@WHO says so");
-	code = mount_open(tool, &transfer.mount);
-	if (code != EXIT_DONE)
-		return code;
-	code = lockpath_each(tool, &transfer.mount, argv + optind, &act);
-	mount_close(&transfer.mount);
-	return code;
+	return lockpath_each(tool, &transfer.mount, argv + optind, &act);
 }

@@ -6,28 +6,22 @@
 #include "hold_commands.h"
 #include "lockpath.h"
 
-static int unlock_one(void *arg, const char *path)
+static int unlock_one(void *arg, const char *path, const char *word)
 {
+	(void)word;
 	return lockpath_release(arg, path);
 }
 
 int cmd_unlock(struct tool *tool, int argc, char **argv)
 {
+	const struct choice_count words = { 1, INT_MAX, "which lock?" };
 	struct mount mount;
 	const struct lockpath_act act = {
 		.fn = unlock_one,
 		.arg = &mount,
 		.advice = "if that is you, name it LOCK@WHO; else see 'atlock help force-unlock'",
 	};
-	int code;
+	int code = choice_words(tool, argc, argv, words, NULL, NULL);
 
-	code = choice_words(tool, argc, argv, 1, INT_MAX, "which lock?");
-	if (code >= 0)
-		return code;
-	code = mount_open(tool, &mount);
-	if (code != EXIT_DONE)
-		return code;
-	code = lockpath_each(tool, &mount, argv + optind, &act);
-	mount_close(&mount);
-	return code;
+	return code >= 0 ? code : lockpath_each(tool, &mount, argv + optind, &act);
 }

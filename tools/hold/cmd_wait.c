@@ -4,7 +4,6 @@
 #include <getopt.h>
 #include <stdlib.h>
 #include <sys/stat.h>
-#include <time.h>
 
 #include "ask.h"
 #include "hold_commands.h"
@@ -17,7 +16,6 @@
 /* A caller that does not ask for a lock is not told when it becomes free: looks again and again. */
 static int wait_free(const struct tool *tool, const struct mount *mount, const char *word, int64_t wait)
 {
-	const struct timespec pause = { .tv_nsec = LOOK };
 	int64_t deadline = wait == ATLOCK_NEVER ? ATLOCK_NEVER : moment_steady() + wait;
 	char path[ATLOCK_PATH_MAX];
 	struct stat st;
@@ -28,7 +26,7 @@ static int wait_free(const struct tool *tool, const struct mount *mount, const c
 	while (fstatat(mount->fd, path, &st, 0) == 0) {
 		if (moment_steady() >= deadline)
 			return tool_fail(tool, EXIT_TRY_AGAIN, "%s: still held", path);
-		nanosleep(&pause, NULL);
+		moment_sleep(LOOK);
 	}
 	return errno == ENOENT ? EXIT_DONE : lockpath_refused(tool, mount, path, errno, NULL);
 }
@@ -85,13 +83,10 @@ int cmd_wait(struct tool *tool, int argc, char **argv)
 {
 	struct options options = { .tool = tool, .ask = { .wait = ATLOCK_NEVER } };
 	struct mount mount;
-	int code;
+	int code = choice_words(tool, argc, argv, (struct choice_count){ 1, 1, "which lock?" }, option_take, &options);
 
-	code = choice_read(tool, argc, argv, CHOICE_ANYWHERE, option_take, &options);
 	if (code >= 0)
 		return code;
-	if (optind + 1 != argc)
-		return tool_usage(tool, "which lock? One, and no more");
 	code = mount_open(tool, &mount);
 	if (code != EXIT_DONE)
 		return code;

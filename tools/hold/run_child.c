@@ -6,7 +6,6 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "moment.h"
@@ -194,7 +193,7 @@ static struct timespec run_child_pause(const struct running *running)
 		pause = POLL;
 	if (pause < 0)
 		pause = 0;
-	return (struct timespec){ .tv_sec = (time_t)(pause / ATLOCK_SECOND), .tv_nsec = (long)(pause % ATLOCK_SECOND) };
+	return moment_timespec(pause);
 }
 
 static void run_child_wait(struct running *running)

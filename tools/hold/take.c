@@ -6,7 +6,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "moment.h"
@@ -33,7 +32,7 @@ int take_add(struct take *take, const char *text)
 	int code;
 
 	if (locks == NULL)
-		return tool_fail(take->tool, EXIT_SYSTEM, "out of memory");
+		return tool_no_memory(take->tool);
 	take->locks = locks;
 	code = lockpath_take(take->tool, take->mount, text, path);
 	if (code != EXIT_DONE)
@@ -44,9 +43,9 @@ int take_add(struct take *take, const char *text)
 	lock = &locks[take->count++];
 	*lock = (struct taken){ .path = strdup(path), .place = take->count };
 	if (lock->path == NULL || asprintf(&lock->name, "%s%s", path, take->who) < 0)
-		return tool_fail(take->tool, EXIT_SYSTEM, "out of memory");
+		return tool_no_memory(take->tool);
 	if (take->other != NULL && asprintf(&lock->other, "%s%s", path, take->other) < 0)
-		return tool_fail(take->tool, EXIT_SYSTEM, "out of memory");
+		return tool_no_memory(take->tool);
 	return EXIT_DONE;
 }
 
@@ -99,22 +98,15 @@ static int take_one(const struct take *take, const struct taken *lock, int64_t l
 	char file[ATLOCK_PATH_MAX + 16];
 	char timeout[64] = "never";
 	char *request;
-	int err = 0;
-	int len;
-	int fd;
+	int err;
 
 	/* Whole milliseconds, and never none: that would be without a limit of its own. */
 	if (left != ATLOCK_NEVER)
 		atlock_duration_print((left / 1000000 + 1) * 1000000, timeout, sizeof(timeout));
-	len = asprintf(&request, "timeout=%s\n%s", timeout, take->text);
-	if (len < 0)
+	if (asprintf(&request, "timeout=%s\n%s", timeout, take->text) < 0)
 		return -ENOMEM;
 	(void)snprintf(file, sizeof(file), "wait/%s", lock->name);
-	fd = openat(take->mount->fd, file, O_WRONLY | O_CLOEXEC | (take->wait == 0 ? O_NONBLOCK : 0));
-	if (fd < 0 || write(fd, request, (size_t)len) < 0)
-		err = -errno;
-	if (fd >= 0)
-		close(fd);
+	err = mount_write(take->mount, file, take->wait == 0 ? O_NONBLOCK : 0, request);
 	free(request);
 	return err;
 }
@@ -202,9 +194,7 @@ static void take_rename(struct take *take)
 /* Of a random length, so that two that gave way to each other do not meet again. */
 static void pause_a_while(void)
 {
-	const struct timespec pause = { .tv_nsec = (PAUSE_MS + (long)arc4random_uniform(PAUSE_MS)) * 1000000 };
-
-	nanosleep(&pause, NULL);
+	moment_sleep((PAUSE_MS + (int64_t)arc4random_uniform(PAUSE_MS)) * 1000000);
 }
 
 static int take_refused(const struct take *take, const struct taken *lock, int err)

@@ -152,18 +152,15 @@ static void look_locking(struct doctor *doctor)
 {
 	char path[64];
 	char why[512];
-	int fd;
+	int err;
 
 	(void)snprintf(path, sizeof(path), "global/doctor-%jd@doctor", (intmax_t)getpid());
-	fd = openat(doctor->mount.fd, path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-	if (fd < 0) {
-		int err = errno;
-
+	err = mount_try(&doctor->mount, path, O_CREAT | O_EXCL);
+	if (err < 0) {
 		mount_why(&doctor->mount, why, sizeof(why));
-		say(doctor, BAD, "locking", "%s: %s", strerror(err), why);
+		say(doctor, BAD, "locking", "%s: %s", strerror(-err), why);
 		return;
 	}
-	close(fd);
 	if (unlinkat(doctor->mount.fd, path, 0) != 0)
 		say(doctor, BAD, "locking", "taken but not given back: %s: %s", path, strerror(errno));
 	else
@@ -262,7 +259,7 @@ static void doctor_look(struct doctor *doctor)
 int cmd_doctor(struct tool *tool, int argc, char **argv)
 {
 	struct doctor doctor = { .tool = tool, .mount = { .fd = -1 } };
-	int code = choice_words(tool, argc, argv, 0, 0, "");
+	int code = choice_words(tool, argc, argv, (struct choice_count){ .most = 0 }, NULL, NULL);
 
 	if (code >= 0)
 		return code;

@@ -21,38 +21,26 @@ struct graph {
 	size_t count;
 };
 
-static char *holder_name(const json_t *object)
-{
-	char *text;
-
-	if (asprintf(&text, "%s@%s", source_text(object, "owner"), source_text(object, "who")) < 0)
-		return NULL;
-	return text;
-}
-
-static int no_memory(const struct graph *graph)
-{
-	return tool_fail(graph->tool, EXIT_SYSTEM, "out of memory");
-}
-
 static int edge_add(struct graph *graph, const json_t *waiter)
 {
 	const char *lock = source_text(waiter, "lock");
 	const char *holder = source_text(graph->holders, lock);
 	struct graph_edge *edges = reallocarray(graph->edges, graph->count + 1, sizeof(*edges));
 	struct graph_edge *edge;
+	char name[SOURCE_HOLDER_MAX];
 
 	if (edges == NULL)
-		return no_memory(graph);
+		return tool_no_memory(graph->tool);
 	graph->edges = edges;
 	edge = &edges[graph->count++];
+	source_holder(waiter, name);
 	*edge = (struct graph_edge){ .lock = strdup(lock),
-				     .waiter = holder_name(waiter),
+				     .waiter = strdup(name),
 				     .holder = strdup(holder[0] != '\0' ? holder : "?"),
 				     .priority = strdup(source_text(waiter, "priority")),
 				     .position = json_integer_value(json_object_get(waiter, "position")) };
 	if (edge->lock == NULL || edge->waiter == NULL || edge->holder == NULL || edge->priority == NULL)
-		return no_memory(graph);
+		return tool_no_memory(graph->tool);
 	return EXIT_DONE;
 }
 
@@ -60,18 +48,16 @@ static int edge_add(struct graph *graph, const json_t *waiter)
 static int graph_take(void *arg, json_t *object)
 {
 	struct graph *graph = arg;
-	char *holder;
+	char holder[SOURCE_HOLDER_MAX];
 
 	if (source_is_waiter(object))
 		return edge_add(graph, object);
 	if (json_integer_value(json_object_get(object, "waiters")) == 0)
 		return EXIT_DONE;
-	holder = holder_name(object);
-	if (holder == NULL ||
-	    json_object_set_new(graph->holders, source_text(object, "lock"), json_string(holder)) != 0)
-		return no_memory(graph);
-	free(holder);
-	return EXIT_DONE;
+	source_holder(object, holder);
+	return json_object_set_new(graph->holders, source_text(object, "lock"), json_string(holder)) == 0
+		       ? EXIT_DONE
+		       : tool_no_memory(graph->tool);
 }
 
 static bool waits(const struct graph *graph, const char *holder)
@@ -150,7 +136,7 @@ static void dot_print(const struct graph *graph)
 static int graph_print(struct graph *graph)
 {
 	if (graph->form == 's')
-		return graph_svg(stdout, graph->edges, graph->count) == 0 ? EXIT_DONE : no_memory(graph);
+		return graph_svg(stdout, graph->edges, graph->count) == 0 ? EXIT_DONE : tool_no_memory(graph->tool);
 	if (graph->form == 'd')
 		dot_print(graph);
 	else
@@ -184,13 +170,10 @@ int cmd_graph(struct tool *tool, int argc, char **argv)
 {
 	struct graph graph = { .tool = tool };
 	struct source source;
-	int code;
+	int code = choice_words(tool, argc, argv, (struct choice_count){ .most = 0 }, option_take, &graph);
 
-	code = choice_read(tool, argc, argv, CHOICE_ANYWHERE, option_take, &graph);
 	if (code >= 0)
 		return code;
-	if (optind != argc)
-		return tool_usage(tool, "\"%s\" is one word too many", argv[optind]);
 	code = source_open(tool, &graph.where, &source);
 	if (code != EXIT_DONE)
 		return code;

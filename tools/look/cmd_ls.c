@@ -1,6 +1,5 @@
 /* atlock ls: what is held, all of it or what some filters leave. */
 #include <getopt.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "choice.h"
@@ -25,24 +24,26 @@ static int row_add(struct grid *grid, const json_t *lock)
 {
 	bool people = isatty(STDOUT_FILENO);
 	int64_t until = source_time(lock, "expires_at");
-	char holder[ATLOCK_OWNER_MAX + ATLOCK_WHO_MAX + 2];
+	char holder[SOURCE_HOLDER_MAX];
 	char held[MOMENT_AGE_MAX];
 	char left[MOMENT_AGE_MAX];
 	char waiters[24];
-	int err;
+	const char *const cells[] = {
+		source_text(lock, "lock"),
+		holder,
+		people ? held : source_text(lock, "acquired_at"),
+		people ? left : source_text(lock, "expires_at"),
+		waiters,
+		source_text(json_object_get(lock, "meta"), "reason"),
+		source_text(lock, "id"),
+	};
 
-	(void)snprintf(holder, sizeof(holder), "%s@%s", source_text(lock, "owner"), source_text(lock, "who"));
+	source_holder(lock, holder);
 	(void)snprintf(waiters, sizeof(waiters), "%" JSON_INTEGER_FORMAT,
 		       json_integer_value(json_object_get(lock, "waiters")));
 	moment_age(moment_wall() - source_time(lock, "acquired_at"), held);
 	moment_age(until == ATLOCK_NEVER ? until : until - moment_wall(), left);
-	err = grid_add(grid, source_text(lock, "lock"));
-	err = err == 0 ? grid_add(grid, holder) : err;
-	err = err == 0 ? grid_add(grid, people ? held : source_text(lock, "acquired_at")) : err;
-	err = err == 0 ? grid_add(grid, people ? left : source_text(lock, "expires_at")) : err;
-	err = err == 0 ? grid_add(grid, waiters) : err;
-	err = err == 0 ? grid_add(grid, source_text(json_object_get(lock, "meta"), "reason")) : err;
-	return err == 0 ? grid_add(grid, source_text(lock, "id")) : err;
+	return grid_row(grid, cells);
 }
 
 static int ls_take(void *arg, json_t *lock)
@@ -51,12 +52,10 @@ static int ls_take(void *arg, json_t *lock)
 
 	if (source_is_waiter(lock) || !filter_wants(&ls->filter, lock))
 		return EXIT_DONE;
-	if (ls->json) {
-		json_dumpf(lock, stdout, JSON_COMPACT);
-		putchar('\n');
-		return EXIT_DONE;
-	}
-	return row_add(&ls->grid, lock) < 0 ? tool_fail(ls->tool, EXIT_SYSTEM, "out of memory") : EXIT_DONE;
+	if (!ls->json)
+		return row_add(&ls->grid, lock) < 0 ? tool_no_memory(ls->tool) : EXIT_DONE;
+	source_print(lock);
+	return EXIT_DONE;
 }
 
 static int ls_once(struct ls *ls)
@@ -76,11 +75,10 @@ static int ls_once(struct ls *ls)
 /* Until ^C, or standard output is closed. */
 static int ls_run(struct ls *ls)
 {
-	const struct timespec pause = { .tv_sec = 1 };
 	int code = ls_once(ls);
 
 	while (ls->watch && code == EXIT_DONE && fflush(stdout) == 0) {
-		nanosleep(&pause, NULL);
+		moment_sleep(ATLOCK_SECOND);
 		if (!isatty(STDOUT_FILENO))
 			putchar('\n');
 		code = ls_once(ls);
@@ -106,13 +104,10 @@ static int option_take(void *arg, int letter)
 int cmd_ls(struct tool *tool, int argc, char **argv)
 {
 	struct ls ls = { .tool = tool };
-	int code;
+	int code = choice_words(tool, argc, argv, (struct choice_count){ .most = 1 }, option_take, &ls);
 
-	code = choice_read(tool, argc, argv, CHOICE_ANYWHERE, option_take, &ls);
 	if (code >= 0)
 		return code;
-	if (argc - optind > 1)
-		return tool_usage(tool, "\"%s\" is one word too many", argv[optind + 1]);
 	code = source_open(tool, &ls.where, &ls.source);
 	if (code != EXIT_DONE)
 		return code;

@@ -18,21 +18,16 @@
 static int policy_of_mount(struct tool *tool, char *out, size_t len)
 {
 	struct mount mount;
-	FILE *config;
 	int code = mount_open(tool, &mount);
+	int err;
 
 	if (code != EXIT_DONE)
 		return code;
-	out[0] = '\0';
-	config = mount_read(&mount, "config/policy");
-	if (config == NULL)
+	err = mount_line(&mount, "config/policy", out, len);
+	if (err < 0)
 		code = tool_fail(tool, EXIT_UNAVAILABLE, "%s/config/policy cannot be read: %s", mount.path,
-				 strerror(errno));
-	else if (fgets(out, (int)len, config) != NULL)
-		out[strcspn(out, "\n")] = '\0';
-	if (config != NULL)
-		fclose(config);
-	if (code == EXIT_DONE && out[0] == '\0')
+				 strerror(-err));
+	else if (out[0] == '\0')
 		code = tool_fail(tool, EXIT_NO_INPUT, "%s has no policy: everything is as without one", mount.path);
 	mount_close(&mount);
 	return code;

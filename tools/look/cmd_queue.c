@@ -21,20 +21,19 @@ static const char *const heading[] = { "LOCK", "POSITION", "PRIORITY", "WAITER",
 
 static int row_add(struct grid *grid, const json_t *waiter)
 {
-	char who[ATLOCK_OWNER_MAX + ATLOCK_WHO_MAX + 2];
+	char who[SOURCE_HOLDER_MAX];
 	char position[24];
-	int err;
+	const char *const cells[] = {
+		source_text(waiter, "lock"),          position,
+		source_text(waiter, "priority"),      who,
+		source_text(waiter, "since"),         source_text(waiter, "deadline"),
+		source_text(waiter, "expected_wait"),
+	};
 
-	(void)snprintf(who, sizeof(who), "%s@%s", source_text(waiter, "owner"), source_text(waiter, "who"));
+	source_holder(waiter, who);
 	(void)snprintf(position, sizeof(position), "%" JSON_INTEGER_FORMAT,
 		       json_integer_value(json_object_get(waiter, "position")));
-	err = grid_add(grid, source_text(waiter, "lock"));
-	err = err == 0 ? grid_add(grid, position) : err;
-	err = err == 0 ? grid_add(grid, source_text(waiter, "priority")) : err;
-	err = err == 0 ? grid_add(grid, who) : err;
-	err = err == 0 ? grid_add(grid, source_text(waiter, "since")) : err;
-	err = err == 0 ? grid_add(grid, source_text(waiter, "deadline")) : err;
-	return err == 0 ? grid_add(grid, source_text(waiter, "expected_wait")) : err;
+	return grid_row(grid, cells);
 }
 
 static int queue_take(void *arg, json_t *object)
@@ -44,12 +43,10 @@ static int queue_take(void *arg, json_t *object)
 	if (!source_is_waiter(object) ||
 	    (queue->path[0] != '\0' && strcmp(queue->path, source_text(object, "lock")) != 0))
 		return EXIT_DONE;
-	if (queue->json) {
-		json_dumpf(object, stdout, JSON_COMPACT);
-		putchar('\n');
-		return EXIT_DONE;
-	}
-	return row_add(&queue->grid, object) < 0 ? tool_fail(queue->tool, EXIT_SYSTEM, "out of memory") : EXIT_DONE;
+	if (!queue->json)
+		return row_add(&queue->grid, object) < 0 ? tool_no_memory(queue->tool) : EXIT_DONE;
+	source_print(object);
+	return EXIT_DONE;
 }
 
 static int option_take(void *arg, int letter)
@@ -65,13 +62,10 @@ static int option_take(void *arg, int letter)
 int cmd_queue(struct tool *tool, int argc, char **argv)
 {
 	struct queue queue = { .tool = tool, .grid = { .heading = heading, .columns = 7 } };
-	int code;
+	int code = choice_words(tool, argc, argv, (struct choice_count){ .most = 1 }, option_take, &queue);
 
-	code = choice_read(tool, argc, argv, CHOICE_ANYWHERE, option_take, &queue);
 	if (code >= 0)
 		return code;
-	if (argc - optind > 1)
-		return tool_usage(tool, "\"%s\" is one word too many", argv[optind + 1]);
 	code = source_open(tool, &queue.where, &queue.source);
 	if (code == EXIT_DONE && optind < argc)
 		code = lockpath_take(tool, &queue.source.mount, argv[optind], queue.path);

@@ -49,12 +49,7 @@ static int show_take(void *arg, json_t *object)
 	    0)
 		return EXIT_DONE;
 	show->found = true;
-	if (show->json) {
-		json_dumpf(object, stdout, JSON_COMPACT);
-		putchar('\n');
-	} else {
-		text_print(object);
-	}
+	(show->json ? source_print : text_print)(object);
 	return EXIT_DONE;
 }
 
@@ -103,15 +98,13 @@ static int option_take(void *arg, int letter)
 
 int cmd_show(struct tool *tool, int argc, char **argv)
 {
+	const struct choice_count words = { 1, INT_MAX, "which lock? A path, or an id" };
 	struct show show = { .tool = tool };
 	int first = EXIT_DONE;
-	int code;
+	int code = choice_words(tool, argc, argv, words, option_take, &show);
 
-	code = choice_read(tool, argc, argv, CHOICE_ANYWHERE, option_take, &show);
 	if (code >= 0)
 		return code;
-	if (optind == argc)
-		return tool_usage(tool, "which lock? A path, or an id");
 	code = source_open(tool, &show.where, &show.source);
 	if (code != EXIT_DONE)
 		return code;

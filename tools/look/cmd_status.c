@@ -17,7 +17,7 @@ int cmd_status(struct tool *tool, int argc, char **argv)
 	FILE *health;
 	int code;
 
-	code = choice_words(tool, argc, argv, 0, 0, "");
+	code = choice_words(tool, argc, argv, (struct choice_count){ .most = 0 }, NULL, NULL);
 	if (code >= 0)
 		return code;
 	code = mount_open(tool, &mount);

@@ -25,10 +25,11 @@ static key_fn *action_find(const char *name)
 
 int cmd_key(struct tool *tool, int argc, char **argv)
 {
+	const struct choice_count words = { 2, 2, "say new or id, and which file" };
 	char id[ATLOCK_KEY_ID_MAX] = "";
 	struct atlock_why why;
 	key_fn *action;
-	int code = choice_words(tool, argc, argv, 2, 2, "say new or id, and which file");
+	int code = choice_words(tool, argc, argv, words, NULL, NULL);
 	int err;
 
 	if (code >= 0)
