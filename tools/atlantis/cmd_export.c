@@ -12,11 +12,9 @@
 
 struct export
 {
-	struct tool *tool;
+	struct sides sides;
 	const char *format;
 	const char *to; /* or NULL: standard output */
-	struct mount mount;
-	struct snapshot tree;
 	bool native;
 	uint64_t written;
 	uint64_t there;
@@ -39,7 +37,7 @@ static int print_one(struct export *export, const struct snapshot_entry *entry)
 	}
 	line = atlock_foreign_line(&entry->record);
 	if (line == NULL)
-		return tool_fail(export->tool, EXIT_SYSTEM, "out of memory");
+		return tool_no_memory(export->sides.tool);
 	puts(line);
 	free(line);
 	export->written++;
@@ -47,8 +45,9 @@ static int print_one(struct export *export, const struct snapshot_entry *entry)
 }
 
 /* What is at the other side already stays. */
-static int put_one(struct export *export, struct atlock_foreign *to, const struct snapshot_entry *entry)
+static int put_one(struct export *export, const struct snapshot_entry *entry)
 {
+	struct atlock_foreign *to = export->sides.theirs;
 	const struct atlock_foreign_record *record = &entry->record;
 	struct atlock_why why;
 	char difference[400];
@@ -65,12 +64,11 @@ static int put_one(struct export *export, struct atlock_foreign *to, const struc
 	if (err == 1)
 		err = atlock_foreign_get(to, record, &value, &why);
 	if (err < 0)
-		return tool_fail(export->tool, tool_exit_code(-err), "%s", why.text);
+		return tool_fail_why(export->sides.tool, err, &why);
 	if (value != NULL && atlock_foreign_compare(record->value, value, difference, sizeof(difference)) == 0) {
 		export->there++;
 	} else if (value != NULL) {
-		printf("%sconflict%s %s: %s\n", term_color(stdout, TERM_RED), term_color(stdout, TERM_PLAIN),
-		       term_text(record->path), term_text(difference));
+		term_item(TERM_RED, "conflict", record->path, difference);
 		export->conflicts++;
 	}
 	free(value);
@@ -79,18 +77,12 @@ static int put_one(struct export *export, struct atlock_foreign *to, const struc
 
 static int export_all(struct export *export)
 {
-	struct atlock_foreign *to = NULL;
-	struct atlock_why why = { .text = "" };
+	const struct snapshot *tree = &export->sides.tree;
 	int code = EXIT_DONE;
-	int err = export->to == NULL ? 0 : atlock_foreign_open(&to, export->to, 0, &why);
 
-	if (err < 0)
-		return tool_fail(export->tool, tool_exit_code(-err), "%s", why.text);
-	for (size_t i = 0; code == EXIT_DONE && i < export->tree.count; i++)
-		code = to == NULL ? print_one(export, &export->tree.entries[i])
-				  : put_one(export, to, &export->tree.entries[i]);
-	atlock_foreign_close(to);
-	fprintf(to == NULL ? stderr : stdout,
+	for (size_t i = 0; code == EXIT_DONE && i < tree->count; i++)
+		code = (export->to == NULL ? print_one : put_one)(export, &tree->entries[i]);
+	fprintf(export->to == NULL ? stderr : stdout,
 		"exported %" PRIu64 " record%s; %" PRIu64 " %s there already, %" PRIu64 " conflict%s, %" PRIu64
 		" that Atlantis has no form for\n",
 		export->written, TOOL_S(export->written), export->there, export->there == 1 ? "was" : "were",
@@ -108,26 +100,19 @@ static int option_take(void *arg, int letter)
 
 int cmd_export(struct tool *tool, int argc, char **argv)
 {
-	struct export export = { .tool = tool, .format = "atlantis" };
-	int code;
+	struct export export = { .sides = { .tool = tool }, .format = "atlantis" };
+	int code = choice_words(tool, argc, argv, (struct choice_count){ .most = 0 }, option_take, &export);
 
-	code = choice_read(tool, argc, argv, CHOICE_FIRST, option_take, &export);
 	if (code >= 0)
 		return code;
 	export.native = strcmp(export.format, "jsonl") == 0;
-	if (optind != argc)
-		return tool_usage(tool, "\"%s\" is one word too many", argv[optind]);
 	if (!export.native && strcmp(export.format, "atlantis") != 0)
 		return tool_usage(tool, "the format is atlantis or jsonl, not \"%s\"", export.format);
 	if (export.to != NULL && (export.native || strncmp(export.to, "redis://", strlen("redis://")) != 0))
 		return tool_usage(tool, "only Atlantis' records, and only a redis://host:port/db can be written to");
-	code = mount_open(tool, &export.mount);
-	if (code != EXIT_DONE)
-		return code;
-	code = snapshot_read(tool, &export.mount, &export.tree);
+	code = sides_open(&export.sides, export.to);
 	if (code == EXIT_DONE)
 		code = export_all(&export);
-	snapshot_free(&export.tree);
-	mount_close(&export.mount);
+	sides_close(&export.sides);
 	return code;
 }

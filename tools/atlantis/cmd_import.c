@@ -9,7 +9,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "atlantis_commands.h"
 #include "choice.h"
@@ -22,11 +21,8 @@
 enum outcome { OUT_DONE, OUT_THERE, OUT_CONFLICT, OUT_PASSED, OUTCOMES };
 
 struct import {
-	struct tool *tool;
-	struct mount mount;
-	struct snapshot tree;
+	struct sides sides;
 	struct progress progress;
-	unsigned int flags; /* of atlock_foreign_open() */
 	bool dry;
 	bool admin;
 	bool refused; /* a dry run found what the caller may not do */
@@ -39,28 +35,7 @@ struct import {
 static void say(struct import *import, enum term_color color, const char *word, const char *path, const char *text)
 {
 	progress_clear(&import->progress);
-	printf("%s%s%s %s%s%s\n", term_color(stdout, color), word, term_color(stdout, TERM_PLAIN), term_text(path),
-	       text[0] == '\0' ? "" : ": ", term_text(text));
-}
-
-/* One write of a whole text: 0 or an errno. */
-static int write_whole(const struct mount *mount, const char *path, int flags, const char *text)
-{
-	int fd = openat(mount->fd, path, O_WRONLY | O_CLOEXEC | flags);
-	size_t len = strlen(text);
-	ssize_t n;
-	int err = 0;
-
-	if (fd < 0)
-		return errno;
-	n = write(fd, text, len);
-	if (n < 0)
-		err = errno;
-	else if ((size_t)n != len)
-		err = EIO;
-	if (close(fd) != 0 && err == 0)
-		err = errno;
-	return err;
+	term_item(color, word, path, text);
 }
 
 /* One write to wait/<lock>@<who> takes a lock with all its fields; O_NONBLOCK: it does not wait. */
@@ -73,8 +48,8 @@ static int lock_import(const struct import *import, const struct atlock_foreign_
 	snprintf(path, sizeof(path), "wait/%s@%s", record->path, record->who);
 	if (asprintf(&text, "%s%s%s%s", record->owner[0] == '\0' ? "" : "owner=", record->owner,
 		     record->owner[0] == '\0' ? "" : "\n", record->text) < 0)
-		return ENOMEM;
-	err = write_whole(&import->mount, path, O_NONBLOCK, text);
+		return -ENOMEM;
+	err = mount_write(&import->sides.mount, path, O_NONBLOCK, text);
 	free(text);
 	return err;
 }
@@ -86,11 +61,11 @@ static int pull_import(const struct import *import, const struct atlock_foreign_
 	int err;
 
 	snprintf(path, sizeof(path), "%s/meta", record->path);
-	err = write_whole(&import->mount, path, 0, record->meta);
+	err = mount_write(&import->sides.mount, path, 0, record->meta);
 	if (err != 0 || record->text[0] == '\0')
 		return err;
 	snprintf(path, sizeof(path), "%s/projects.tsv", record->path);
-	return write_whole(&import->mount, path, 0, record->text);
+	return mount_write(&import->sides.mount, path, 0, record->text);
 }
 
 /* A pull request of which an import that was cut off has written the first part. */
@@ -131,15 +106,16 @@ static int written(struct import *import, const struct atlock_foreign_record *re
 
 	if (err == 0)
 		return -1;
-	lockpath_why(&import->mount, "", why, sizeof(why));
+	err = -err;
+	lockpath_why(&import->sides.mount, "", why, sizeof(why));
 	if (err == EAGAIN || err == EBUSY || err == EACCES) {
 		say(import, TERM_RED, "conflict", record->path, why);
 		*outcome = OUT_CONFLICT;
 		return -1;
 	}
-	if (err == EPERM || mount_advises(&import->mount, ATLOCK_ADVICE_ADMIN)) {
+	if (err == EPERM || mount_advises(&import->sides.mount, ATLOCK_ADVICE_ADMIN)) {
 		progress_clear(&import->progress);
-		return tool_fail(import->tool, EXIT_PERMISSION, FOR_OTHERS);
+		return tool_fail(import->sides.tool, EXIT_PERMISSION, FOR_OTHERS);
 	}
 	if (err == EINVAL || err == ENAMETOOLONG || err == ENOENT) {
 		say(import, TERM_YELLOW, "passed over", record->path, why);
@@ -147,8 +123,8 @@ static int written(struct import *import, const struct atlock_foreign_record *re
 		return -1;
 	}
 	progress_clear(&import->progress);
-	return tool_fail(import->tool, err == EDQUOT ? EXIT_TRY_AGAIN : tool_exit_code(err), "%s: %s%s%s", record->path,
-			 strerror(err), err == EDQUOT ? ": " : "", err == EDQUOT ? why : "");
+	return tool_fail(import->sides.tool, err == EDQUOT ? EXIT_TRY_AGAIN : tool_exit_code(err), "%s: %s%s%s",
+			 record->path, strerror(err), err == EDQUOT ? ": " : "", err == EDQUOT ? why : "");
 }
 
 static void would(struct import *import, const struct atlock_foreign_record *record)
@@ -161,7 +137,7 @@ static void would(struct import *import, const struct atlock_foreign_record *rec
 /* One record. -1 to go on, or the exit code that ends it all. */
 static int import_one(struct import *import, const struct atlock_foreign_record *record)
 {
-	const struct snapshot_entry *there = snapshot_find(&import->tree, record->path);
+	const struct snapshot_entry *there = snapshot_find(&import->sides.tree, record->path);
 	enum outcome outcome = there == NULL ? OUT_DONE : record_judge(import, &there->record, record);
 	int code = -1;
 
@@ -183,8 +159,9 @@ static int import_one(struct import *import, const struct atlock_foreign_record 
 	return -1;
 }
 
-static int import_all(struct import *import, struct atlock_foreign *from)
+static int import_all(struct import *import)
 {
+	struct atlock_foreign *from = import->sides.theirs;
 	struct atlock_foreign_record record = { .key = NULL };
 	struct atlock_why why;
 	int code = -1;
@@ -203,7 +180,7 @@ static int import_all(struct import *import, struct atlock_foreign *from)
 	progress_clear(&import->progress);
 	atlock_foreign_clear(&record);
 	if (code < 0 && rc < 0)
-		code = tool_fail(import->tool, tool_exit_code(-rc), "%s", why.text);
+		code = tool_fail_why(import->sides.tool, rc, &why);
 	return code;
 }
 
@@ -226,53 +203,33 @@ static int summary(const struct import *import, int code)
 	if (code >= 0)
 		return code;
 	if (import->refused)
-		return tool_fail(import->tool, EXIT_PERMISSION, FOR_OTHERS ": the import would be refused");
+		return tool_fail(import->sides.tool, EXIT_PERMISSION, FOR_OTHERS ": the import would be refused");
 	return import->outcomes[OUT_CONFLICT] + import->outcomes[OUT_PASSED] > 0 ? EXIT_REFUSED : EXIT_DONE;
-}
-
-static int import_from(struct import *import, const char *uri)
-{
-	struct atlock_foreign *from;
-	struct atlock_why why = { .text = "" };
-	int code;
-	int err = atlock_foreign_open(&from, uri, import->flags, &why);
-
-	if (err < 0)
-		return tool_fail(import->tool, tool_exit_code(-err), "%s", why.text);
-	code = mount_open(import->tool, &import->mount);
-	if (code == EXIT_DONE) {
-		import->admin = mount_admin(&import->mount);
-		code = snapshot_read(import->tool, &import->mount, &import->tree);
-		if (code == EXIT_DONE)
-			code = summary(import, import_all(import, from));
-		snapshot_free(&import->tree);
-		mount_close(&import->mount);
-	}
-	atlock_foreign_close(from);
-	return code;
 }
 
 static int option_take(void *arg, int letter)
 {
 	struct import *import = arg;
 
-	switch (letter) {
-	case 'n': import->dry = true; return -1;
-	case 'O': import->flags |= ATLOCK_FOREIGN_OLDER; return -1;
-	case 'S': import->flags |= ATLOCK_FOREIGN_BEFORE_0_25; return -1;
-	default: return CHOICE_UNKNOWN;
-	}
+	if (letter != 'n')
+		return sides_option(&import->sides, letter);
+	import->dry = true;
+	return -1;
 }
 
 int cmd_import(struct tool *tool, int argc, char **argv)
 {
-	struct import import = { .tool = tool };
-	int code;
+	const struct choice_count words = { 1, 1, "name one file, one redis://host:port/db, or -" };
+	struct import import = { .sides = { .tool = tool } };
+	int code = choice_words(tool, argc, argv, words, option_take, &import);
 
-	code = choice_read(tool, argc, argv, CHOICE_FIRST, option_take, &import);
 	if (code >= 0)
 		return code;
-	if (argc - optind != 1)
-		return tool_usage(tool, "name one file, one redis://host:port/db, or -");
-	return import_from(&import, argv[optind]);
+	code = sides_open(&import.sides, argv[optind]);
+	if (code == EXIT_DONE) {
+		import.admin = mount_admin(&import.sides.mount);
+		code = summary(&import, import_all(&import));
+	}
+	sides_close(&import.sides);
+	return code;
 }

@@ -15,10 +15,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/select.h>
-#include <time.h>
 
 #include "atlantis_commands.h"
 #include "choice.h"
+#include "moment.h"
 #include "snapshot.h"
 
 #define BACKOFF_FIRST ATLOCK_SECOND
@@ -51,7 +51,7 @@ static void on_signal(int number)
 /* Until then, or a signal. */
 static void rest(int64_t time)
 {
-	struct timespec ts = { .tv_sec = (time_t)(time / ATLOCK_SECOND), .tv_nsec = (long)(time % ATLOCK_SECOND) };
+	const struct timespec ts = moment_timespec(time);
 	sigset_t blocked;
 	sigset_t before;
 
@@ -63,11 +63,6 @@ static void rest(int64_t time)
 	if (!stopping)
 		pselect(0, NULL, NULL, NULL, &ts, &before);
 	sigprocmask(SIG_SETMASK, &before, NULL);
-}
-
-static int mirror_fail(const struct mirror *mirror, int err, const struct atlock_why *why)
-{
-	return tool_fail(mirror->tool, tool_exit_code(-err), "%s", why->text);
 }
 
 static int64_t pull_number(const char *value)
@@ -112,13 +107,13 @@ static int mirror_put(struct mirror *mirror, const struct snapshot_entry *last, 
 		err = atlock_foreign_change(mirror->to, record, value, record->value, &why);
 	free(value);
 	if (err < 0)
-		return mirror_fail(mirror, err, &why);
+		return tool_fail_why(mirror->tool, err, &why);
 	/* Changed in between: the next look tries again. */
 	if (err == 1)
 		return EXIT_DONE;
 	entry->there = strdup(record->value);
 	mirror->written++;
-	return entry->there == NULL ? tool_fail(mirror->tool, EXIT_SYSTEM, "out of memory") : EXIT_DONE;
+	return entry->there == NULL ? tool_no_memory(mirror->tool) : EXIT_DONE;
 }
 
 static bool is_unchanged(const struct snapshot_entry *last, const struct snapshot_entry *entry)
@@ -160,7 +155,7 @@ static int drop_all(struct mirror *mirror, const struct snapshot *now)
 			continue;
 		err = atlock_foreign_change(mirror->to, &last->record, last->there, NULL, &why);
 		if (err < 0)
-			return mirror_fail(mirror, err, &why);
+			return tool_fail_why(mirror->tool, err, &why);
 		mirror->deleted += err == 0;
 	}
 	return EXIT_DONE;
@@ -187,7 +182,7 @@ static int prune(struct mirror *mirror, const struct snapshot *now)
 	}
 	atlock_foreign_clear(&record);
 	if (rc < 0)
-		return mirror_fail(mirror, rc, &why);
+		return tool_fail_why(mirror->tool, rc, &why);
 	mirror->prune = false;
 	return EXIT_DONE;
 }
@@ -204,7 +199,7 @@ static int ends_open(struct mirror *mirror)
 	if (code != EXIT_DONE || mirror->to != NULL)
 		return code;
 	err = atlock_foreign_open(&mirror->to, mirror->uri, 0, &why);
-	return err < 0 ? mirror_fail(mirror, err, &why) : EXIT_DONE;
+	return err < 0 ? tool_fail_why(mirror->tool, err, &why) : EXIT_DONE;
 }
 
 static void ends_close(struct mirror *mirror)

@@ -9,24 +9,21 @@
 #include "term.h"
 
 struct verify {
-	struct tool *tool;
+	struct sides sides;
 	const char *against;
-	unsigned int flags; /* of atlock_foreign_open() */
-	struct snapshot tree;
 	uint64_t same;
 	uint64_t differences;
 };
 
 static void difference_print(struct verify *verify, const char *word, const char *path, const char *text)
 {
-	printf("%s%s%s %s%s%s\n", term_color(stdout, TERM_YELLOW), word, term_color(stdout, TERM_PLAIN),
-	       term_text(path), text[0] == '\0' ? "" : ": ", term_text(text));
+	term_item(TERM_YELLOW, word, path, text);
 	verify->differences++;
 }
 
 static void verify_one(struct verify *verify, const struct atlock_foreign_record *record)
 {
-	struct snapshot_entry *here = snapshot_find(&verify->tree, record->path);
+	struct snapshot_entry *here = snapshot_find(&verify->sides.tree, record->path);
 	char difference[400];
 
 	if (here == NULL) {
@@ -42,13 +39,14 @@ static void verify_one(struct verify *verify, const struct atlock_foreign_record
 		verify->same++;
 }
 
-static int verify_all(struct verify *verify, struct atlock_foreign *from)
+static int verify_all(struct verify *verify)
 {
+	const struct snapshot *tree = &verify->sides.tree;
 	struct atlock_foreign_record record = { .key = NULL };
 	struct atlock_why why;
 	int rc;
 
-	while ((rc = atlock_foreign_next(from, &record, &why)) != 1 && rc >= 0) {
+	while ((rc = atlock_foreign_next(verify->sides.theirs, &record, &why)) != 1 && rc >= 0) {
 		if (rc == 2)
 			difference_print(verify, "unreadable there", why.text, "");
 		else
@@ -56,60 +54,39 @@ static int verify_all(struct verify *verify, struct atlock_foreign *from)
 	}
 	atlock_foreign_clear(&record);
 	if (rc < 0)
-		return tool_fail(verify->tool, tool_exit_code(-rc), "%s", why.text);
-	for (size_t i = 0; i < verify->tree.count; i++)
-		if (!verify->tree.entries[i].seen && verify->tree.entries[i].record.key != NULL)
-			difference_print(verify, "only here", verify->tree.entries[i].record.path, "");
+		return tool_fail_why(verify->sides.tool, rc, &why);
+	for (size_t i = 0; i < tree->count; i++)
+		if (!tree->entries[i].seen && tree->entries[i].record.key != NULL)
+			difference_print(verify, "only here", tree->entries[i].record.path, "");
 	printf("%" PRIu64 " record%s the same, %" PRIu64 " difference%s\n", verify->same,
 	       verify->same == 1 ? " is" : "s are", verify->differences, TOOL_S(verify->differences));
 	return verify->differences > 0 ? EXIT_REFUSED : EXIT_DONE;
-}
-
-static int verify_run(struct verify *verify)
-{
-	struct atlock_foreign *from;
-	struct atlock_why why = { .text = "" };
-	struct mount mount;
-	int code;
-	int err = atlock_foreign_open(&from, verify->against, verify->flags, &why);
-
-	if (err < 0)
-		return tool_fail(verify->tool, tool_exit_code(-err), "%s", why.text);
-	code = mount_open(verify->tool, &mount);
-	if (code == EXIT_DONE) {
-		code = snapshot_read(verify->tool, &mount, &verify->tree);
-		if (code == EXIT_DONE)
-			code = verify_all(verify, from);
-		snapshot_free(&verify->tree);
-		mount_close(&mount);
-	}
-	atlock_foreign_close(from);
-	return code;
 }
 
 static int option_take(void *arg, int letter)
 {
 	struct verify *verify = arg;
 
-	switch (letter) {
-	case 'a': verify->against = optarg; return -1;
-	case 'O': verify->flags |= ATLOCK_FOREIGN_OLDER; return -1;
-	case 'S': verify->flags |= ATLOCK_FOREIGN_BEFORE_0_25; return -1;
-	default: return CHOICE_UNKNOWN;
-	}
+	if (letter != 'a')
+		return sides_option(&verify->sides, letter);
+	verify->against = optarg;
+	return -1;
 }
 
 int cmd_verify(struct tool *tool, int argc, char **argv)
 {
-	struct verify verify = { .tool = tool };
-	int code;
+	struct verify verify = { .sides = { .tool = tool } };
+	int code = choice_words(tool, argc, argv, (struct choice_count){ .most = 1 }, option_take, &verify);
 
-	code = choice_read(tool, argc, argv, CHOICE_FIRST, option_take, &verify);
 	if (code >= 0)
 		return code;
-	if (verify.against == NULL && argc - optind == 1)
+	if (verify.against == NULL && optind < argc)
 		verify.against = argv[optind++];
 	if (verify.against == NULL || optind != argc)
 		return tool_usage(tool, "against what? --against FILE, redis://host:port/db, or -");
-	return verify_run(&verify);
+	code = sides_open(&verify.sides, verify.against);
+	if (code == EXIT_DONE)
+		code = verify_all(&verify);
+	sides_close(&verify.sides);
+	return code;
 }

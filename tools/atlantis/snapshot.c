@@ -8,6 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "choice.h"
+
 #define DEPTH 64 /* components of a repository, and more than that */
 
 struct reading {
@@ -32,11 +34,6 @@ static struct snapshot_entry *snapshot_add(struct snapshot *snapshot)
 	return &snapshot->entries[snapshot->count++];
 }
 
-static int no_memory(const struct reading *reading)
-{
-	return tool_fail(reading->tool, EXIT_SYSTEM, "out of memory");
-}
-
 static int fail_at(const struct reading *reading, const char *path)
 {
 	return tool_fail(reading->tool, tool_exit_code(errno), "%s/%s: %s", reading->mount->path, path,
@@ -54,13 +51,13 @@ static int lock_add(void *arg, char *line, size_t len)
 		return EXIT_DONE;
 	entry = snapshot_add(reading->out);
 	if (entry == NULL)
-		return no_memory(reading);
+		return tool_no_memory(reading->tool);
 	err = atlock_foreign_from_lock(line, len, &entry->record, &reading->why);
 	if (err < 0)
 		return tool_fail(reading->tool, EXIT_DATA, "%s", reading->why.text);
 	line[strcspn(line, "\n")] = '\0';
 	entry->line = strdup(line);
-	return entry->line == NULL ? no_memory(reading) : EXIT_DONE;
+	return entry->line == NULL ? tool_no_memory(reading->tool) : EXIT_DONE;
 }
 
 static int locks_read(struct reading *reading)
@@ -113,7 +110,7 @@ static int pull_add(struct reading *reading, const char *path)
 	if (entry != NULL)
 		entry->record = record;
 	else if (err == 0)
-		code = no_memory(reading);
+		code = tool_no_memory(reading->tool);
 	free(head);
 	free(meta);
 	free(projects);
@@ -195,4 +192,37 @@ struct snapshot_entry *snapshot_find(const struct snapshot *snapshot, const char
 			high = middle;
 	}
 	return NULL;
+}
+
+/* --- Both sides --- */
+
+int sides_option(struct sides *sides, int letter)
+{
+	switch (letter) {
+	case 'O': sides->flags |= ATLOCK_FOREIGN_OLDER; return -1;
+	case 'S': sides->flags |= ATLOCK_FOREIGN_BEFORE_0_25; return -1;
+	default: return CHOICE_UNKNOWN;
+	}
+}
+
+int sides_open(struct sides *sides, const char *uri)
+{
+	struct atlock_why why = { .text = "" };
+	int err = uri == NULL ? 0 : atlock_foreign_open(&sides->theirs, uri, sides->flags, &why);
+	int code;
+
+	sides->mount.fd = -1;
+	if (err < 0) {
+		sides->theirs = NULL;
+		return tool_fail_why(sides->tool, err, &why);
+	}
+	code = mount_open(sides->tool, &sides->mount);
+	return code == EXIT_DONE ? snapshot_read(sides->tool, &sides->mount, &sides->tree) : code;
+}
+
+void sides_close(struct sides *sides)
+{
+	snapshot_free(&sides->tree);
+	mount_close(&sides->mount);
+	atlock_foreign_close(sides->theirs);
 }

@@ -1,4 +1,4 @@
-/* All that the tree holds at one time, as Atlantis' records, found by path. */
+/* All that the tree holds at one time, as Atlantis' records, found by path; and Atlantis' own records, to compare it with. */
 #ifndef TOOLS_SNAPSHOT_H
 #define TOOLS_SNAPSHOT_H
 
@@ -26,5 +26,21 @@ int snapshot_read(const struct tool *tool, const struct mount *mount, struct sna
 void snapshot_free(struct snapshot *snapshot);
 
 struct snapshot_entry *snapshot_find(const struct snapshot *snapshot, const char *path);
+
+/* Both sides of an import, an export or a comparison. */
+struct sides {
+	struct tool *tool;
+	unsigned int flags;            /* of atlock_foreign_open() */
+	struct atlock_foreign *theirs; /* Atlantis' records */
+	struct mount mount;
+	struct snapshot tree;
+};
+
+/* Takes --older or --status-before-0.25, as a choice_fn does. */
+int sides_option(struct sides *sides, int letter);
+
+/* Opens Atlantis' records unless `uri` is NULL, then the mount, and reads the tree. EXIT_DONE or an exit code, as snapshot_read(). */
+int sides_open(struct sides *sides, const char *uri);
+void sides_close(struct sides *sides);
 
 #endif
