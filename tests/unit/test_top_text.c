@@ -266,7 +266,7 @@ static void cells_say_what_a_row_is(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < TOP_COLUMNS; i++) {
-		top_column(TOP_LOCKS, i)->print(&row, 100 * ATLOCK_SECOND, cell, sizeof(cell));
+		top_column_print(top_column(TOP_LOCKS, i), &row, 100 * ATLOCK_SECOND, cell, sizeof(cell));
 		assert_string_equal(cell, wanted[i]);
 	}
 }

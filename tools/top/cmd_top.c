@@ -86,7 +86,7 @@ static bool loop_wait(const struct loop *loop)
 	if (!loop->looking && !loop->top->paused)
 		left = loop->began + loop->top->every - moment_steady();
 	left = left < 0 ? 0 : left > ATLOCK_SECOND ? ATLOCK_SECOND : left;
-	timeout = (struct timespec){ .tv_sec = left / ATLOCK_SECOND, .tv_nsec = left % ATLOCK_SECOND };
+	timeout = moment_timespec(left);
 	return ppoll(fds, 2, &timeout, &loop->waiting) <= 0 || (fds[0].revents & ~POLLIN) == 0;
 }
 
@@ -164,7 +164,7 @@ static int on_terminal(struct top *top)
 				 getenv("TERM") == NULL ? "" : getenv("TERM"));
 	if (err == -ENOTTY)
 		return tool_fail(top->tool, EXIT_UNAVAILABLE, "there is no terminal to type on: use --batch");
-	return err < 0 ? tool_fail(top->tool, EXIT_SYSTEM, "out of memory") : EXIT_DONE;
+	return err < 0 ? tool_no_memory(top->tool) : EXIT_DONE;
 }
 
 /* --- The words --- */
@@ -243,13 +243,10 @@ int cmd_top(struct tool *tool, int argc, char **argv)
 {
 	struct top top = { .tool = tool, .delay = DELAY_USUAL, .every = DELAY_USUAL, .mount = { .fd = -1 } };
 	struct words words = { .top = &top };
-	int code;
+	int code = choice_words(tool, argc, argv, (struct choice_count){ .most = 1 }, option_take, &words);
 
-	code = choice_read(tool, argc, argv, CHOICE_ANYWHERE, option_take, &words);
 	if (code >= 0)
 		return code;
-	if (argc - optind > 1)
-		return tool_usage(tool, "\"%s\" is one word too many", argv[optind + 1]);
 	for (size_t view = 0; view < TOP_VIEWS; view++)
 		top_list_init(&top.lists[view], (enum top_view)view);
 	code = sort_take(&top, words.sort, words.reverse);

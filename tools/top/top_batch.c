@@ -2,7 +2,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "grid.h"
 #include "moment.h"
@@ -27,7 +26,7 @@ static int table_print(const struct top_list *list)
 	}
 	for (size_t row = 0; row < list->count; row++)
 		for (size_t i = 0; err == 0 && i < TOP_COLUMNS; i++) {
-			top_column(list->view, i)->print(list->rows[row], now, cell, sizeof(cell));
+			top_column_print(top_column(list->view, i), list->rows[row], now, cell, sizeof(cell));
 			(void)top_text_fit(cell, CELL_MAX, TOP_CUT_END, fitted, sizeof(fitted));
 			err = grid_add(&grid, fitted);
 		}
@@ -44,7 +43,7 @@ static int once(struct top *top)
 	char head[TOP_HEAD_MAX];
 
 	if (model == NULL || top_take(top, model) < 0)
-		return tool_fail(top->tool, EXIT_SYSTEM, "out of memory");
+		return tool_no_memory(top->tool);
 	if (top->gone[0] != '\0')
 		return tool_fail(top->tool, EXIT_UNAVAILABLE, "%s: %s", top->mount.path, top->gone);
 	for (size_t i = 0; i < TOP_HEADS; i++) {
@@ -53,8 +52,7 @@ static int once(struct top *top)
 	}
 	if (top_trouble(top)[0] != '\0')
 		puts(term_text(top_trouble(top)));
-	return table_print(&top->lists[top->view]) == 0 ? EXIT_DONE
-							: tool_fail(top->tool, EXIT_SYSTEM, "out of memory");
+	return table_print(&top->lists[top->view]) == 0 ? EXIT_DONE : tool_no_memory(top->tool);
 }
 
 int top_batch(struct top *top)
@@ -66,7 +64,7 @@ int top_batch(struct top *top)
 		struct timespec until;
 
 		due += top->every;
-		until = (struct timespec){ .tv_sec = due / ATLOCK_SECOND, .tv_nsec = due % ATLOCK_SECOND };
+		until = moment_timespec(due);
 		while (clock_nanosleep(CLOCK_BOOTTIME, TIMER_ABSTIME, &until, NULL) != 0)
 			;
 		putchar('\n');

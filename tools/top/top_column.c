@@ -2,6 +2,7 @@
 
 #include <bsd/string.h>
 #include <inttypes.h>
+#include <stddef.h>
 #include <string.h>
 #include <strings.h>
 
@@ -9,191 +10,106 @@
 
 /* --- Cells --- */
 
-static void lock_print(const struct top_row *row, int64_t now, char *out, size_t len)
+static const void *field(const struct top_column *column, const struct top_row *row)
 {
-	(void)now;
-	(void)strlcpy(out, row->lock, len);
+	return (const char *)row + column->field;
 }
 
-static void who_print(const struct top_row *row, int64_t now, char *out, size_t len)
+static const char *text_of(const struct top_column *column, const struct top_row *row)
 {
-	(void)now;
-	(void)strlcpy(out, row->who, len);
+	return *(const char *const *)field(column, row);
 }
 
-static void owner_print(const struct top_row *row, int64_t now, char *out, size_t len)
+/* What a cell is sorted by, unless it is a text. */
+static int64_t number_of(const struct top_column *column, const struct top_row *row)
 {
-	(void)now;
-	(void)strlcpy(out, row->owner, len);
+	if (column->type == TOP_PRIORITY)
+		return (int64_t) * (const enum atlock_priority *)field(column, row);
+	return *(const int64_t *)field(column, row);
 }
 
-static void reason_print(const struct top_row *row, int64_t now, char *out, size_t len)
+void top_column_print(const struct top_column *column, const struct top_row *row, int64_t now, char *out, size_t len)
 {
-	(void)now;
-	(void)strlcpy(out, row->reason, len);
-}
-
-static void since_print(const struct top_row *row, int64_t now, char *out, size_t len)
-{
+	int64_t number = column->type == TOP_TEXT ? 0 : number_of(column, row);
 	char age[MOMENT_AGE_MAX];
 
-	moment_age(row->since == ATLOCK_NEVER ? ATLOCK_NEVER : now - row->since, age);
-	(void)strlcpy(out, age, len);
-}
-
-static void until_print(const struct top_row *row, int64_t now, char *out, size_t len)
-{
-	char age[MOMENT_AGE_MAX];
-
-	moment_age(row->until == ATLOCK_NEVER ? ATLOCK_NEVER : row->until - now, age);
-	(void)strlcpy(out, age, len);
-}
-
-static void waiters_print(const struct top_row *row, int64_t now, char *out, size_t len)
-{
-	(void)now;
-	(void)snprintf(out, len, "%" PRIu64, row->waiters);
-}
-
-static void pull_print(const struct top_row *row, int64_t now, char *out, size_t len)
-{
-	(void)now;
-	out[0] = '\0';
-	if (row->pull != 0)
-		(void)snprintf(out, len, "#%" PRId64, row->pull);
-}
-
-static void position_print(const struct top_row *row, int64_t now, char *out, size_t len)
-{
-	(void)now;
-	(void)snprintf(out, len, "%" PRIu64, row->position);
-}
-
-static void priority_print(const struct top_row *row, int64_t now, char *out, size_t len)
-{
-	(void)now;
-	(void)strlcpy(out, atlock_priority_name(row->priority), len);
-}
-
-static void ticket_print(const struct top_row *row, int64_t now, char *out, size_t len)
-{
-	(void)now;
-	(void)snprintf(out, len, "%" PRIu64, row->ticket);
+	switch (column->type) {
+	case TOP_TEXT: (void)strlcpy(out, text_of(column, row), len); break;
+	case TOP_COUNT: (void)snprintf(out, len, "%" PRId64, number); break;
+	case TOP_PULL: (void)snprintf(out, len, number == 0 ? "" : "#%" PRId64, number); break;
+	case TOP_PRIORITY: (void)strlcpy(out, atlock_priority_name((enum atlock_priority)number), len); break;
+	case TOP_SINCE:
+	case TOP_UNTIL:
+		if (number != ATLOCK_NEVER)
+			number = column->type == TOP_SINCE ? now - number : number - now;
+		moment_age(number, age);
+		(void)strlcpy(out, age, len);
+	}
 }
 
 /* --- Order --- */
 
-static int lock_order(const struct top_row *a, const struct top_row *b)
+/* A time since when is compared as an age. */
+static int cell_order(const struct top_column *column, const struct top_row *a, const struct top_row *b)
 {
-	return strcmp(a->lock, b->lock);
-}
+	int64_t left;
+	int64_t right;
 
-static int who_order(const struct top_row *a, const struct top_row *b)
-{
-	return strcmp(a->who, b->who);
-}
-
-static int owner_order(const struct top_row *a, const struct top_row *b)
-{
-	return strcmp(a->owner, b->owner);
-}
-
-static int reason_order(const struct top_row *a, const struct top_row *b)
-{
-	return strcmp(a->reason, b->reason);
-}
-
-/* By age: who came later is younger. */
-static int since_order(const struct top_row *a, const struct top_row *b)
-{
-	return (a->since < b->since) - (a->since > b->since);
-}
-
-static int until_order(const struct top_row *a, const struct top_row *b)
-{
-	return (a->until > b->until) - (a->until < b->until);
-}
-
-static int waiters_order(const struct top_row *a, const struct top_row *b)
-{
-	return (a->waiters > b->waiters) - (a->waiters < b->waiters);
-}
-
-static int pull_order(const struct top_row *a, const struct top_row *b)
-{
-	return (a->pull > b->pull) - (a->pull < b->pull);
-}
-
-static int position_order(const struct top_row *a, const struct top_row *b)
-{
-	return (a->position > b->position) - (a->position < b->position);
-}
-
-static int priority_order(const struct top_row *a, const struct top_row *b)
-{
-	return (a->priority > b->priority) - (a->priority < b->priority);
-}
-
-static int ticket_order(const struct top_row *a, const struct top_row *b)
-{
-	return (a->ticket > b->ticket) - (a->ticket < b->ticket);
+	if (column->type == TOP_TEXT)
+		return strcmp(text_of(column, a), text_of(column, b));
+	left = number_of(column, column->type == TOP_SINCE ? b : a);
+	right = number_of(column, column->type == TOP_SINCE ? a : b);
+	return (left > right) - (left < right);
 }
 
 int top_column_order(const struct top_column *column, bool reverse, const struct top_row *a, const struct top_row *b)
 {
-	int order = column->compare(a, b);
+	int order = cell_order(column, a, b);
 
 	if (order != 0)
 		return column->descending != reverse ? -order : order;
-	order = lock_order(a, b);
-	return order != 0 ? order : position_order(a, b);
+	order = strcmp(a->lock, b->lock);
+	return order != 0 ? order : (a->position > b->position) - (a->position < b->position);
 }
 
 /* --- Urgency --- */
 
 #define ENDS_SOON (60 * ATLOCK_SECOND)
 
-static enum term_color until_tone(const struct top_row *row, int64_t now)
+enum term_color top_column_tone(const struct top_column *column, const struct top_row *row, int64_t now)
 {
-	return row->until != ATLOCK_NEVER && row->until - now < ENDS_SOON ? TERM_RED : TERM_PLAIN;
-}
+	bool hurry = column->type == TOP_UNTIL && row->until != ATLOCK_NEVER && row->until - now < ENDS_SOON;
+	bool urgent = column->type == TOP_PRIORITY && row->priority == ATLOCK_CRITICAL;
+	bool high = column->type == TOP_PRIORITY && row->priority == ATLOCK_HIGH;
+	bool waited = column->field == offsetof(struct top_row, waiters) && row->waiters > 0;
 
-static enum term_color waiters_tone(const struct top_row *row, int64_t now)
-{
-	(void)now;
-	return row->waiters > 0 ? TERM_YELLOW : TERM_PLAIN;
-}
-
-static enum term_color priority_tone(const struct top_row *row, int64_t now)
-{
-	(void)now;
-	if (row->priority == ATLOCK_CRITICAL)
-		return TERM_RED;
-	return row->priority == ATLOCK_HIGH ? TERM_YELLOW : TERM_PLAIN;
+	return hurry || urgent ? TERM_RED : high || waited ? TERM_YELLOW : TERM_PLAIN;
 }
 
 /* --- The tables --- */
 
+#define FIELD(name) offsetof(struct top_row, name)
+
 static const struct top_column lock_columns[] = {
-	{ "LOCK", 15, 40, 0, 0, TOP_CUT_FRONT, false, false, lock_print, lock_order, NULL },
-	{ "WHO", 10, 24, 1, 15, TOP_CUT_END, false, false, who_print, who_order, NULL },
-	{ "OWNER", 8, 12, 5, 22, TOP_CUT_END, false, false, owner_print, owner_order, NULL },
-	{ "HELD", 6, 7, 3, 15, TOP_CUT_END, true, true, since_print, since_order, NULL },
-	{ "LEFT", 6, 7, 2, 15, TOP_CUT_END, true, false, until_print, until_order, until_tone },
-	{ "WAIT", 5, 5, 4, 18, TOP_CUT_END, true, true, waiters_print, waiters_order, waiters_tone },
-	{ "PULL", 6, 8, 6, 26, TOP_CUT_END, true, true, pull_print, pull_order, NULL },
-	{ "REASON", 16, 40, 7, 40, TOP_CUT_END, false, false, reason_print, reason_order, NULL },
+	{ "LOCK", 15, 40, 0, 0, TOP_CUT_FRONT, false, false, TOP_TEXT, FIELD(lock) },
+	{ "WHO", 10, 24, 1, 15, TOP_CUT_END, false, false, TOP_TEXT, FIELD(who) },
+	{ "OWNER", 8, 12, 5, 22, TOP_CUT_END, false, false, TOP_TEXT, FIELD(owner) },
+	{ "HELD", 6, 7, 3, 15, TOP_CUT_END, true, true, TOP_SINCE, FIELD(since) },
+	{ "LEFT", 6, 7, 2, 15, TOP_CUT_END, true, false, TOP_UNTIL, FIELD(until) },
+	{ "WAIT", 5, 5, 4, 18, TOP_CUT_END, true, true, TOP_COUNT, FIELD(waiters) },
+	{ "PULL", 6, 8, 6, 26, TOP_CUT_END, true, true, TOP_PULL, FIELD(pull) },
+	{ "REASON", 16, 40, 7, 40, TOP_CUT_END, false, false, TOP_TEXT, FIELD(reason) },
 };
 
 static const struct top_column queue_columns[] = {
-	{ "LOCK", 14, 40, 0, 0, TOP_CUT_FRONT, false, false, lock_print, lock_order, NULL },
-	{ "POS", 4, 5, 3, 14, TOP_CUT_END, true, false, position_print, position_order, NULL },
-	{ "PRIORITY", 8, 8, 1, 14, TOP_CUT_END, false, true, priority_print, priority_order, priority_tone },
-	{ "WHO", 10, 24, 2, 14, TOP_CUT_END, false, false, who_print, who_order, NULL },
-	{ "OWNER", 8, 12, 5, 22, TOP_CUT_END, false, false, owner_print, owner_order, NULL },
-	{ "WAITED", 6, 7, 4, 16, TOP_CUT_END, true, true, since_print, since_order, NULL },
-	{ "LEFT", 6, 7, 7, 30, TOP_CUT_END, true, false, until_print, until_order, until_tone },
-	{ "TICKET", 6, 10, 6, 26, TOP_CUT_END, true, false, ticket_print, ticket_order, NULL },
+	{ "LOCK", 14, 40, 0, 0, TOP_CUT_FRONT, false, false, TOP_TEXT, FIELD(lock) },
+	{ "POS", 4, 5, 3, 14, TOP_CUT_END, true, false, TOP_COUNT, FIELD(position) },
+	{ "PRIORITY", 8, 8, 1, 14, TOP_CUT_END, false, true, TOP_PRIORITY, FIELD(priority) },
+	{ "WHO", 10, 24, 2, 14, TOP_CUT_END, false, false, TOP_TEXT, FIELD(who) },
+	{ "OWNER", 8, 12, 5, 22, TOP_CUT_END, false, false, TOP_TEXT, FIELD(owner) },
+	{ "WAITED", 6, 7, 4, 16, TOP_CUT_END, true, true, TOP_SINCE, FIELD(since) },
+	{ "LEFT", 6, 7, 7, 30, TOP_CUT_END, true, false, TOP_UNTIL, FIELD(until) },
+	{ "TICKET", 6, 10, 6, 26, TOP_CUT_END, true, false, TOP_COUNT, FIELD(ticket) },
 };
 
 const struct top_column *top_column(enum top_view view, size_t i)

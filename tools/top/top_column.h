@@ -8,6 +8,9 @@
 
 #define TOP_COLUMNS 8
 
+/* What a column shows: a text, the time since or until, a number, the number of a pull request, a priority. */
+enum top_type { TOP_TEXT, TOP_SINCE, TOP_UNTIL, TOP_COUNT, TOP_PULL, TOP_PRIORITY };
+
 struct top_column {
 	const char *name;
 	size_t width;      /* at least */
@@ -17,13 +20,16 @@ struct top_column {
 	enum top_cut cut;
 	bool right;      /* numbers */
 	bool descending; /* the largest first, unless it is reversed */
-	void (*print)(const struct top_row *row, int64_t now, char *out, size_t len);
-	int (*compare)(const struct top_row *a, const struct top_row *b);
-	enum term_color (*tone)(const struct top_row *row, int64_t now); /* how urgent it is; NULL: never */
+	enum top_type type;
+	size_t field; /* offset in struct top_row */
 };
 
 /* The i-th column of a view, or NULL after the last. */
 const struct top_column *top_column(enum top_view view, size_t i);
+
+/* Writes the cell of a row; and tells in which colour, by how urgent it is. */
+void top_column_print(const struct top_column *column, const struct top_row *row, int64_t now, char *out, size_t len);
+enum term_color top_column_tone(const struct top_column *column, const struct top_row *row, int64_t now);
 
 /* The number of the column with this name, in upper or lower case; or TOP_COLUMNS. */
 size_t top_column_find(enum top_view view, const char *name);

@@ -68,17 +68,6 @@ static int metric_take(void *arg, char *line, size_t len)
 	return 0;
 }
 
-/* Its first line says it all. */
-static int health_take(void *arg, char *line, size_t len)
-{
-	struct reading *reading = arg;
-	struct top_model *model = reading->model;
-
-	if (model->health[0] == '\0')
-		(void)snprintf(model->health, sizeof(model->health), "%.*s", (int)(len > 0 ? len - 1 : 0), line);
-	return 0;
-}
-
 static int reading_run(struct reading *reading)
 {
 	struct top_model *model = reading->model;
@@ -91,7 +80,7 @@ static int reading_run(struct reading *reading)
 		err = mount_lines(&reading->mount, "metrics/atlockfs.prom", metric_take, reading);
 	/* A store that fails shows no locks, but its health can be read. */
 	if (err == 0 || err == -EIO) {
-		int sick = mount_lines(&reading->mount, "health", health_take, reading);
+		int sick = mount_line(&reading->mount, "health", model->health, sizeof(model->health));
 
 		err = err == 0 ? sick : err;
 	}

@@ -146,11 +146,11 @@ static void row_draw(const struct top_list *list, const struct top_row *row, int
 		if (widths[i] == 0)
 			continue;
 		if (row != NULL)
-			column->print(row, now, cell, sizeof(cell));
+			top_column_print(column, row, now, cell, sizeof(cell));
 		if (row == NULL)
 			attr |= i == list->column ? A_BOLD | A_UNDERLINE : A_NORMAL;
-		else if (!reversed && column->tone != NULL)
-			attr = tone(column->tone(row, now));
+		else if (!reversed)
+			attr = tone(top_column_tone(column, row, now));
 		cell_draw(y, x, attr, row == NULL ? column->name : cell, widths[i], column);
 		x += (int)widths[i] + 1;
 	}
