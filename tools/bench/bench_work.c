@@ -119,12 +119,14 @@ static int link_tell(const struct bench_worker *worker)
 	return write(worker->link[1], "", 1) == 1 ? 0 : -errno;
 }
 
-/* Until the other process waits for the lock. */
+/* Returns when the other process waits for the lock. That process may be gone, so a signal ends this, too. */
 static int queue_await(const struct bench_worker *worker)
 {
 	char waiters[32];
 
 	do {
+		if (bench_signal() != 0)
+			return -EINTR;
 		if (!mount_field(worker->place->mount, worker->other, "waiters", waiters, sizeof(waiters)))
 			return -errno;
 		usleep(50);
@@ -171,6 +173,9 @@ static int hand_take(struct bench_worker *worker)
 			usleep(BENCH_PAUSE);
 			err = 0;
 		}
+		/* SIGSTOP ends a wait; after SIGCONT it goes on. */
+		if (err == -EINTR && bench_signal() == 0)
+			err = 0;
 	}
 	if (err == 0)
 		err = scratch_give(worker);

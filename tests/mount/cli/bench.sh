@@ -48,6 +48,7 @@ nothing_left || fail "$(cat "$MNT/locks.jsonl")"
 # Ended in the middle of each, by whatever: nothing is left. Who starts it from a script must not have ^C ignored.
 for what in cycle read handover; do
 	for number in INT TERM KILL; do
+		echo "$what, ended by SIG$number"
 		env --default-signal=INT "$ATLOCK" -m "$MNT" bench -t 5m -j 3 $what >"$T/out" 2>"$T/err" &
 		bench=$!
 		wait_until "grep -q atlock-bench '$MNT/locks.jsonl' || ! kill -0 $bench 2>/dev/null" 30
@@ -62,6 +63,24 @@ for what in cycle read handover; do
 		wait_until nothing_left 30
 	done
 done
+
+# One of the pair is killed when the other has just taken the lock and looks for it in the queue, then bench itself.
+env --default-signal=INT "$ATLOCK" -m "$MNT" bench -t 5m handover >"$T/out" 2>"$T/err" &
+bench=$!
+waiter=
+stopped_before_its_wait() {
+	[ -n "$waiter" ] || waiter=$(pgrep -P $bench | sed -n 3p)
+	[ -n "$waiter" ] || return 1
+	kill -STOP "$waiter"
+	wait_until '[[ $(cat "/proc/$waiter/stat") = *") T "* ]]'
+	[ "$(jq -r .kind "$MNT/locks.jsonl" 2>/dev/null)" = lock ] && grep -q '"who":"one"' "$MNT/locks.jsonl" && return
+	kill -CONT "$waiter"
+	return 1
+}
+wait_until stopped_before_its_wait 30
+kill -KILL $bench "$waiter"
+wait $bench 2>/dev/null || true
+wait_until nothing_left 30
 
 # A terminal sees how far it is, and ^C reaches everybody.
 export ATLOCK MNT
