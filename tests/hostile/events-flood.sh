@@ -2,8 +2,8 @@
 # A user who fills a small store with events is stopped while there is room for others, who go on taking locks. When the share of events is
 # used up all the same, no event is pushed out, every holder can release, and what why and health name helps.
 # root
-[ -n "${APART:-}" ] || APART=1 exec unshare --mount --propagation private bash "$0"
 . tests/mount/lib.sh
+needs_own_mounts
 
 disk=${STORE%/*}/disk
 mkdir "$disk"
@@ -95,3 +95,6 @@ expect_equal "$(head -n 1 "$MNT/health")" ok
 expect_status 0 "$ATLOCK" audit verify --anchor "$before" "$T/archive.jsonl" "$MNT"/events/20*.jsonl
 grep -q '^events 1 to ' "$T/out" || fail "$(cat "$T/out")"
 expect_ok cmp -n "$(stat -c %s "$T/before")" "$T/before" "$T/archive.jsonl"
+
+unmount_fs
+umount "$disk"

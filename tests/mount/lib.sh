@@ -73,6 +73,11 @@ needs_root() {
 	[ "$(id -u)" -eq 0 ] || skip 'needs root'
 }
 
+# For a script that mounts over what the whole system uses: one gives it a mount namespace of its own where it can.
+needs_own_mounts() {
+	[ -n "${ATLOCKFS_APART:-}" ] || skip 'needs a mount namespace'
+}
+
 # --- The mount ---
 
 is_mounted() {

@@ -1,8 +1,8 @@
 #!/bin/bash
 # root
 # mount(8) mounts it by its type, from the command line and from fstab as at boot, and umount(8) ends it.
-[ -n "${APART:-}" ] || APART=1 exec unshare --mount --propagation private bash "$0"
 . tests/mount/lib.sh
+needs_own_mounts
 
 # mount.fuse3 looks for the program where distributions have theirs; in this mount namespace it is there.
 mkdir "$T/bin"

@@ -1,8 +1,8 @@
 #!/bin/bash
 # root
 # Where /proc hides the processes of others, run_as= leaves the daemon the one capability that lets it see them.
-[ -n "${APART:-}" ] || APART=1 exec unshare --mount --propagation private bash "$0"
 . tests/mount/lib.sh
+needs_own_mounts
 
 for how in 1 2; do
 	mount -t proc -o hidepid=$how proc /proc
