@@ -34,7 +34,7 @@ void clock_read(const struct clock *clock, int64_t *now, int64_t *wall);
  */
 int64_t clock_offset(struct clock *clock);
 
-/* The same for a caller that has just read the clock. */
+/* The same for a caller that has just read the clock; reads it again if it seems to have drifted. */
 int64_t clock_shown(struct clock *clock, int64_t now, int64_t wall);
 
 /* Nanoseconds since a fixed point: real time, even if tests replace the manager's clock. */

@@ -15,9 +15,11 @@
 
 static void stage_clock(void *arg, struct atlock_time *out)
 {
-	const struct stage *s = arg;
+	struct stage *s = arg;
 
 	*out = s->time;
+	out->wall += s->preempted;
+	s->preempted = 0;
 }
 
 void stage_open(struct stage *s)

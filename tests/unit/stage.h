@@ -37,6 +37,7 @@ struct stage {
 	atlock_change_fn *on_change;   /* the same */
 	void *change_arg;
 	struct atlock_time time; /* what the clock shows */
+	int64_t preempted;       /* the next reading of the wall clock comes so much after that of the steady clock */
 	struct atlock_why why;   /* of the last call */
 	struct atlock_grant grant;
 	struct told *told;

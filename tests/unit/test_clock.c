@@ -70,6 +70,17 @@ static void expiry_is_shown_in_the_wall_time_of_today(void **state)
 	assert_true(atlock_wall(s->al, ATLOCK_NEVER) == ATLOCK_NEVER);
 }
 
+static void pause_between_the_clocks_moves_nothing(void **state)
+{
+	struct stage *s = *state;
+	int64_t shown;
+
+	assert_int_equal(stage_acquire(s, LOCK, "alice@1", 60), 0);
+	shown = atlock_wall(s->al, s->grant.expires_at);
+	s->preempted = ATLOCK_SECOND / 50;
+	assert_true(atlock_wall(s->al, s->grant.expires_at) == shown);
+}
+
 static void lease_runs_on_while_the_manager_is_gone(void **state)
 {
 	struct stage *s = *state;
@@ -193,6 +204,7 @@ int main(void)
 		STAGED(wall_clock_set_forward_ends_nothing),
 		STAGED(wall_clock_set_back_extends_nothing),
 		STAGED(expiry_is_shown_in_the_wall_time_of_today),
+		STAGED(pause_between_the_clocks_moves_nothing),
 		STAGED(lease_runs_on_while_the_manager_is_gone),
 		STAGED(lease_that_ended_meanwhile_is_over),
 		STAGED(wall_clock_set_while_open_does_not_matter_after_a_restart),
