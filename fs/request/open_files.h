@@ -9,7 +9,7 @@
 
 /*
  * Holders that are open files of the process of thread `tid`; returns how many. None if /proc does not show the
- * process. Leaves out a holder that may be another open file of the same lock: better to miss a deadlock than to refuse
+ * process. Leaves out a holder that the process may not have open, because it has another file of the same lock: better to miss a deadlock than to refuse
  * a wait for nothing. The caller frees `out`, which may be NULL; it is on the heap because threads' stacks are small.
  */
 size_t behind_files(struct fs *fs, pid_t tid, struct atlock_caller **out);

@@ -86,6 +86,14 @@ several_hats() {
 	expect_fail 'deadlock' timeout 60 "$ATLOCK" run --lock custom/q -- flock "$MNT/custom/q" true
 	expect_fail 'deadlock' timeout 60 bash -c 'touch "$1@pid:$$"; exec cat "$MNT/wait/custom/q@x"' - "$MNT/custom/q"
 
+	# A file that it has inherited, and one of its own, of the same lock.
+	for nested in 'flock "$1" flock "$1" true' 'flock "$1" bash -c "flock $1 true; exit \$?"' \
+		'flock "$1" bash -c "exec 7<$1; flock $1 true; exit \$?"' 'flock "$1" flock -w 50 "$1" flock "$1" true'; do
+		expect_fail 'deadlock' timeout 60 bash -c "$nested" - "$MNT/custom/q"
+		grep -Eq '^DEADLOCK: a deadlock: .*@flock:.* waits for custom/q, held by .*@flock:' "$MNT/why" || fail "why: $(cat "$MNT/why")"
+		wait_until '[ ! -e "$MNT/custom/q" ]'
+	done
+
 	# The command line says so at once, and asks once.
 	expect_ok touch "$MNT/custom/q"
 	expect_status 75 timeout 60 "$ATLOCK" lock --wait 50s --who cli custom/q
@@ -130,6 +138,20 @@ no_false_alarm() {
 	queued b
 	exec {HOLDER[1]}>&-
 	all_end
+
+	# The lock's file is its parent's alone. The waiter has two descriptors of a file of its own.
+	coproc PARENT { exec python3 -c 'import fcntl, os, subprocess, sys
+fd = os.open(sys.argv[1], os.O_RDONLY | os.O_CREAT)
+fcntl.flock(fd, fcntl.LOCK_EX)
+child = subprocess.Popen(["bash", "-c", "exec 8<$0 9<&8; exec flock 9", sys.argv[1]])
+sys.stdin.readline()
+fcntl.flock(fd, fcntl.LOCK_UN)
+sys.exit(child.wait())' "$a"; }
+	waiter=$PARENT_PID
+	queued a
+	echo >&"${PARENT[1]}"
+	expect_ok wait "$waiter"
+	wait_until '[ ! -e "$a" ]'
 
 	# Another thread of the waiting process can end what it has.
 	coproc THREADS { exec python3 -c 'import fcntl, os, sys, threading
