@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -202,6 +203,36 @@ static void counter_has_the_documented_bytes(void **state)
 	(void)state;
 	assert_int_equal(sample_encode(1, bytes), sizeof(expected) + 4);
 	assert_memory_equal(bytes, expected, sizeof(expected));
+}
+
+/* Each word is a field in the order of docs/FORMAT.md, the last is the checksum. */
+static const char lock_bytes[] = "04 01 02 03 ff01 ffffffff 02000000 03000000 efbeadde 0400000000000000 "
+				 "0500000000000000 0600000000000000 0700000000000000 08000000 "
+				 "f7ffffffffffffff 0a00000000000000 ffffffffffffff7f 0c00000000000000 "
+				 "0d00000000000000 0e00000000000000 05616c696365 086275696c642d3137 00 049f8c2f";
+static const char ticket_bytes[] = "05 01 01 02000000 03000000 04000000 05000000 0600000000000000 "
+				   "0700000000000000 0800000000000000 0900000000000000 ffffffffffffff7f "
+				   "0b00000000000000 03626f62 0470723a35 04686f7374 a97cb35d";
+
+static void sample_has_bytes(size_t i, const char *expected)
+{
+	unsigned char bytes[RECORD_MAX];
+	size_t len = sample_encode(i, bytes);
+	char byte[3];
+
+	for (size_t at = 0; at < len; at++, expected += 2) {
+		expected += strspn(expected, " ");
+		(void)snprintf(byte, sizeof(byte), "%02x", bytes[at]);
+		assert_memory_equal(byte, expected, 2);
+	}
+	assert_string_equal(expected, "");
+}
+
+static void locks_and_tickets_have_the_documented_bytes(void **state)
+{
+	(void)state;
+	sample_has_bytes(3, lock_bytes);
+	sample_has_bytes(4, ticket_bytes);
 }
 
 /* CRC-32C by its definition, one bit at a time. */
@@ -491,6 +522,7 @@ int main(void)
 		cmocka_unit_test(every_kind_is_read_back),
 		cmocka_unit_test(lock_fields_are_read_back),
 		cmocka_unit_test(counter_has_the_documented_bytes),
+		cmocka_unit_test(locks_and_tickets_have_the_documented_bytes),
 		cmocka_unit_test(crc_is_crc32c),
 		cmocka_unit_test(short_numbers_have_one_spelling),
 		cmocka_unit_test(truncated_record_is_refused_at_every_length),
