@@ -21,19 +21,23 @@ static int lock_keep(struct fsck *fsck, struct slice key)
 {
 	struct op *op = fsck->op;
 	struct record_lock record = {
-		.state = RECORD_ACQUIRED,
-		.priority = ATLOCK_NORMAL,
 		.mode = 0644,
-		.version = 1,
-		.id_time = (uint64_t)op->wall,
-		.id_random = (uint32_t)op->random,
-		.acquired = op->now,
-		.renewed = op->now,
-		.expires = ATLOCK_NEVER,
-		.ttl = ATLOCK_NEVER,
-		.owner = slice_of("root"),
-		.who = slice_of("fsck"),
-		.host = slice_of(op->al->host),
+		.grant = {
+			.state = RECORD_ACQUIRED,
+			.priority = ATLOCK_NORMAL,
+			.version = 1,
+			.id_time = (uint64_t)op->wall,
+			.id_random = (uint32_t)op->random,
+			.acquired = op->now,
+			.renewed = op->now,
+			.expires = ATLOCK_NEVER,
+			.ttl = ATLOCK_NEVER,
+			.holder = {
+				.owner = slice_of("root"),
+				.who = slice_of("fsck"),
+				.host = slice_of(op->al->host),
+			},
+		},
 	};
 	int rc;
 
@@ -42,7 +46,7 @@ static int lock_keep(struct fsck *fsck, struct slice key)
 	if (!fsck->fix)
 		return 0;
 	fsck->held++;
-	rc = op_number(op, fsck_rest(key), &record.token);
+	rc = op_number(op, fsck_rest(key), &record.grant.token);
 	return rc < 0 ? rc : table_lock_put(op, fsck_rest(key), NULL, &record);
 }
 
@@ -65,9 +69,8 @@ static int lock_is_second(struct fsck *fsck, const struct record_key *index, str
 	if (rc != 0 || slice_equal(named, lock) || !is_name(named))
 		return rc < 0 ? rc : 1;
 	rc = lock_get(fsck, named, &other);
-	if (rc != 0 || other.state == RECORD_DELAYED)
+	if (rc != 0 || !table_grant_index(&other.grant, TABLE_HELD, &place))
 		return rc < 0 ? rc : 1;
-	place = record_key_held(TABLE_HELD, other.owner, other.who, other.token);
 	return !slice_equal(record_key_slice(&place), record_key_slice(index));
 }
 
@@ -78,16 +81,31 @@ static int lock_renumber(struct fsck *fsck, struct slice key, struct record_lock
 
 	fsck_problem(fsck, key, "another lock has the same token", "it gets a new one");
 	fsck->held++;
-	rc = fsck->fix ? op_number(fsck->op, fsck_rest(key), &record->token) : 0;
+	rc = fsck->fix ? op_number(fsck->op, fsck_rest(key), &record->grant.token) : 0;
 	return rc < 0 || !fsck->fix ? rc : table_lock_put(fsck->op, fsck_rest(key), NULL, record);
 }
+
+/* The indexes of locks, and what is said of them. */
+static const struct index {
+	enum record_table table;
+	const char *missing; /* the lock has no entry */
+	const char *free;    /* the entry's lock has none in this index */
+	const char *other;   /* the entry's lock has another one */
+} indexes[] = {
+	{ TABLE_HELD, "the lock is not in the index of holders", "the index of holders names a lock that is not held",
+	  "the index of holders names another holder than the lock" },
+	{ TABLE_ID, "the lock is not in the index of ids", "the index of ids names a lock that is not held",
+	  "the index of ids names another lock" },
+	{ TABLE_DUE, "the lock is not in the index of deadlines", "the index of deadlines names a lock that has none",
+	  "the index of deadlines does not agree with the lock" },
+};
+#define INDEXES (sizeof(indexes) / sizeof(indexes[0]))
 
 static int lock_one(struct fsck *fsck, struct slice key, struct slice value)
 {
 	struct slice lock = fsck_rest(key);
 	struct record_lock record;
 	struct record_key index;
-	int64_t due;
 	int rc;
 
 	if (!is_name(lock))
@@ -95,29 +113,23 @@ static int lock_one(struct fsck *fsck, struct slice key, struct slice value)
 	rc = fsck_decode(fsck, RECORD_LOCK, key, value, &record);
 	if (rc != 0)
 		return rc < 0 ? rc : lock_keep(fsck, key);
-	if (record.state != RECORD_DELAYED) {
-		index = record_key_held(TABLE_HELD, record.owner, record.who, record.token);
+	if (table_grant_index(&record.grant, TABLE_HELD, &index)) {
 		rc = lock_is_second(fsck, &index, lock);
 		if (rc <= 0)
 			return rc < 0 ? rc : lock_renumber(fsck, key, &record);
 		fsck->held++;
-		rc = fsck_expect(fsck, &index, lock, key, "the lock is not in the index of holders");
-		index = record_key_id(record.id_time, record.id_random, record.token);
-		if (rc == 0)
-			rc = fsck_expect(fsck, &index, lock, key, "the lock is not in the index of ids");
 	}
-	due = table_lock_due(&record);
-	if (rc == 0 && due != ATLOCK_NEVER) {
-		index = record_key_due(due, DUE_LOCK, record.token);
-		rc = fsck_expect(fsck, &index, lock, key, "the lock is not in the index of deadlines");
-	}
+	rc = 0;
+	for (size_t i = 0; i < INDEXES && rc == 0; i++)
+		if (table_grant_index(&record.grant, indexes[i].table, &index))
+			rc = fsck_expect(fsck, &index, lock, key, indexes[i].missing);
 	return rc;
 }
 
 static int text_one(struct fsck *fsck, struct slice key, struct slice value)
 {
 	struct record_key lock = record_key_of(TABLE_LOCK, fsck_rest(key));
-	struct record_lock record = { .state = RECORD_ACQUIRED };
+	struct record_lock record = { .grant.state = RECORD_ACQUIRED };
 	struct slice any;
 	int rc = store_get(fsck->op->txn, record_key_slice(&lock), &any);
 
@@ -126,63 +138,32 @@ static int text_one(struct fsck *fsck, struct slice key, struct slice value)
 		return -EIO;
 	if (rc < 0)
 		return rc;
-	if (rc == 1 || record.state == RECORD_DELAYED)
+	if (rc == 1 || record.grant.state == RECORD_DELAYED)
 		return fsck_drop(fsck, key, "text of a lock that is free");
 	return fsck_sealed(fsck, key, value);
 }
 
-static int held_one(struct fsck *fsck, struct slice key, struct slice value)
+/* The lock that an index entry names must have this entry. Deadlines of tickets are checked with the tickets. */
+static int entry_one(struct fsck *fsck, struct slice key, struct slice value)
 {
+	const unsigned char *bytes = key.data;
+	const struct index *index = indexes;
 	struct record_lock record;
-	struct record_key index;
-	int rc = lock_get(fsck, value, &record);
-
-	if (rc < 0)
-		return rc;
-	if (rc == 1 || record.state == RECORD_DELAYED)
-		return fsck_drop(fsck, key, "the index of holders names a lock that is not held");
-	index = record_key_held(TABLE_HELD, record.owner, record.who, record.token);
-	if (!slice_equal(record_key_slice(&index), key))
-		return fsck_drop(fsck, key, "the index of holders names another holder than the lock");
-	return 0;
-}
-
-static int id_one(struct fsck *fsck, struct slice key, struct slice value)
-{
-	struct record_lock record;
-	struct record_key index;
-	int rc = lock_get(fsck, value, &record);
-
-	if (rc < 0)
-		return rc;
-	if (rc == 1 || record.state == RECORD_DELAYED)
-		return fsck_drop(fsck, key, "the index of ids names a lock that is not held");
-	index = record_key_id(record.id_time, record.id_random, record.token);
-	if (!slice_equal(record_key_slice(&index), key))
-		return fsck_drop(fsck, key, "the index of ids names another lock");
-	return 0;
-}
-
-/* Deadlines of tickets are checked with the tickets. */
-static int due_one(struct fsck *fsck, struct slice key, struct slice value)
-{
-	struct record_lock record;
-	struct record_key index;
+	struct record_key expected;
 	int rc;
 
-	if (key.len != 18)
+	while (index->table != bytes[0])
+		index++;
+	if (index->table == TABLE_DUE && key.len != 18)
 		return fsck_drop(fsck, key, "the index entry is damaged");
-	if (((const unsigned char *)key.data)[9] == DUE_TICKET)
+	if (index->table == TABLE_DUE && bytes[9] == DUE_TICKET)
 		return 0;
 	rc = lock_get(fsck, value, &record);
 	if (rc < 0)
 		return rc;
-	if (rc == 1)
-		return fsck_drop(fsck, key, "the index of deadlines names a lock that is not there");
-	index = record_key_due(table_lock_due(&record), DUE_LOCK, record.token);
-	if (!slice_equal(record_key_slice(&index), key))
-		return fsck_drop(fsck, key, "the index of deadlines does not agree with the lock");
-	return 0;
+	if (rc == 1 || !table_grant_index(&record.grant, index->table, &expected))
+		return fsck_drop(fsck, key, index->free);
+	return slice_equal(record_key_slice(&expected), key) ? 0 : fsck_drop(fsck, key, index->other);
 }
 
 int fsck_locks(struct fsck *fsck)
@@ -191,9 +172,7 @@ int fsck_locks(struct fsck *fsck)
 
 	if (rc == 0)
 		rc = fsck_table(fsck, TABLE_TEXT, text_one);
-	if (rc == 0)
-		rc = fsck_table(fsck, TABLE_HELD, held_one);
-	if (rc == 0)
-		rc = fsck_table(fsck, TABLE_ID, id_one);
-	return rc == 0 ? fsck_table(fsck, TABLE_DUE, due_one) : rc;
+	for (size_t i = 0; i < INDEXES && rc == 0; i++)
+		rc = fsck_table(fsck, indexes[i].table, entry_one);
+	return rc;
 }

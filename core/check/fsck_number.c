@@ -39,7 +39,7 @@ static int locks_most(struct fsck *fsck, uint64_t *most)
 
 	while ((rc = scan_next(fsck->op, &scan)) == 0) {
 		if (record_decode(RECORD_LOCK, scan.value, &record) == 0)
-			number_see(record.token, most);
+			number_see(record.grant.token, most);
 	}
 	return rc < 0 ? rc : 0;
 }

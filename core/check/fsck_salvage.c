@@ -93,7 +93,7 @@ static int id_gather_all(struct fsck *fsck)
 }
 
 /* The parts of the id of the grant with this token, if the index of ids has it. */
-static int id_find(struct fsck *fsck, struct record_lock *record)
+static int id_find(struct fsck *fsck, struct record_grant *grant)
 {
 	const struct fsck_number *time;
 	const struct fsck_number *random;
@@ -101,11 +101,11 @@ static int id_find(struct fsck *fsck, struct record_lock *record)
 
 	if (rc < 0)
 		return rc;
-	time = fsck_number_find(&fsck->id_times, record->token);
-	random = fsck_number_find(&fsck->id_randoms, record->token);
+	time = fsck_number_find(&fsck->id_times, grant->token);
+	random = fsck_number_find(&fsck->id_randoms, grant->token);
 	if (time != NULL && random != NULL) {
-		record->id_time = (uint64_t)time->value;
-		record->id_random = (uint32_t)random->value;
+		grant->id_time = (uint64_t)time->value;
+		grant->id_random = (uint32_t)random->value;
 	}
 	return 0;
 }
@@ -143,34 +143,38 @@ static int lock_make(struct fsck *fsck, struct slice lock, const struct entry *e
 	struct op *op = fsck->op;
 	struct record_key key = record_key_of(TABLE_LOCK, lock);
 	struct record_lock record = {
-		.state = RECORD_ACQUIRED,
-		.priority = ATLOCK_NORMAL,
 		.mode = 0644,
-		.boot = op->al->boot,
-		.start = start_of(entry->who),
-		.token = entry->token,
-		.version = 1,
-		.id_time = (uint64_t)op->wall,
-		.id_random = (uint32_t)(op->random ^ entry->token),
-		.acquired = op->now,
-		.renewed = op->now,
-		.owner = slice_of(entry->owner),
-		.who = slice_of(entry->who),
-		.host = slice_of(op->al->host),
+		.grant = {
+			.state = RECORD_ACQUIRED,
+			.priority = ATLOCK_NORMAL,
+			.token = entry->token,
+			.version = 1,
+			.id_time = (uint64_t)op->wall,
+			.id_random = (uint32_t)(op->random ^ entry->token),
+			.acquired = op->now,
+			.renewed = op->now,
+			.holder = {
+				.boot = op->al->boot,
+				.start = start_of(entry->who),
+				.owner = slice_of(entry->owner),
+				.who = slice_of(entry->who),
+				.host = slice_of(op->al->host),
+			},
+		},
 	};
 	uid_t uid = HOLDER_NOBODY;
 	gid_t gid = HOLDER_NOBODY;
-	int rc = due_find(fsck, entry->token, &record.expires);
+	int rc = due_find(fsck, entry->token, &record.grant.expires);
 
 	if (rc == 0)
-		rc = id_find(fsck, &record);
+		rc = id_find(fsck, &record.grant);
 	if (rc < 0)
 		return rc;
-	record.ttl = record.expires == ATLOCK_NEVER ? ATLOCK_NEVER : op->options->default_ttl;
+	record.grant.ttl = record.grant.expires == ATLOCK_NEVER ? ATLOCK_NEVER : op->options->default_ttl;
 	if (users_find(op->al->users, entry->owner, &uid, &gid) != 0)
 		uid = gid = HOLDER_NOBODY;
-	record.uid = uid;
-	record.gid = gid;
+	record.grant.holder.uid = uid;
+	record.grant.holder.gid = gid;
 	fsck_problem(fsck, record_key_slice(&key), "the lock's record is damaged or gone",
 		     "made anew from the index of holders");
 	return op_put(op, RECORD_LOCK, &key, &record);

@@ -24,7 +24,7 @@ static int apps_count(struct fsck *fsck, struct slice resource, uint64_t *out)
 	return fsck_count(fsck, &prefix, out);
 }
 
-static int app_put(struct fsck *fsck, const struct record_key *key, const struct record_lock *holder)
+static int app_put(struct fsck *fsck, const struct record_key *key, const struct record_holder *holder)
 {
 	struct record_app record = {
 		.status = ATLOCK_APP_UNKNOWN,
@@ -58,14 +58,14 @@ static int stop_one(struct fsck *fsck, struct slice key, struct slice value)
 	struct slice resource;
 	int rc = fsck_decode(fsck, RECORD_LOCK, key, value, &lock);
 
-	if (rc != 0 || lock.state == RECORD_DELAYED || name_shared(fsck_rest(key), &resource) < 0)
+	if (rc != 0 || lock.grant.state == RECORD_DELAYED || name_shared(fsck_rest(key), &resource) < 0)
 		return rc < 0 ? rc : 0;
-	at = record_key_app(resource, lock.who);
+	at = record_key_app(resource, lock.grant.holder.who);
 	rc = fsck_get(fsck, RECORD_APP, &at, &app);
 	if (rc != 1)
 		return rc;
 	fsck_problem(fsck, key, "the holder is no app of the resource", "it is one now");
-	return fsck->fix ? app_put(fsck, &at, &lock) : 0;
+	return fsck->fix ? app_put(fsck, &at, &lock.grant.holder) : 0;
 }
 
 /* --- Apps --- */

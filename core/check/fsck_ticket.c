@@ -41,7 +41,7 @@ static int queue_end(struct queue *queue)
 	return fsck->fix ? op_put(fsck->op, RECORD_QUEUE, &key, counted) : 0;
 }
 
-static int queue_add(struct queue *queue, struct slice lock, uint64_t number, const struct record_ticket *ticket)
+static int queue_add(struct queue *queue, struct slice lock, const struct ticket *ticket)
 {
 	struct record_queue *record = &queue->record;
 	int rc = 0;
@@ -51,13 +51,13 @@ static int queue_add(struct queue *queue, struct slice lock, uint64_t number, co
 		queue->lock = lock;
 		*record = (struct record_queue){
 			.min_deadline = ATLOCK_NEVER,
-			.passed_rank = table_rank(ticket->priority),
-			.passed = number - (number > 0),
+			.passed_rank = table_rank(ticket->record.priority),
+			.passed = ticket->number - (ticket->number > 0),
 		};
 	}
 	record->count++;
-	if (ticket->deadline < record->min_deadline)
-		record->min_deadline = ticket->deadline;
+	if (ticket->record.deadline < record->min_deadline)
+		record->min_deadline = ticket->record.deadline;
 	return rc;
 }
 
@@ -102,86 +102,70 @@ static int ticket_check(struct fsck *fsck, struct slice key, struct slice value,
 	return rc < 0 ? rc : ticket_rank(fsck, key, record);
 }
 
-static int ticket_index(struct fsck *fsck, struct slice key, struct slice lock, uint64_t number,
-			const struct record_ticket *record)
+static int ticket_index(struct fsck *fsck, struct slice key, struct slice lock, const struct ticket *ticket)
 {
 	unsigned char bytes[1 + ATLOCK_KEY_MAX];
-	struct slice place = { bytes, 1 + lock.len };
-	struct record_key index = record_key_held(TABLE_WAITS, record->owner, record->who, number);
-	int rc;
+	struct slice place = table_ticket_place(bytes, lock, ticket);
+	struct record_key index;
+	int rc = 0;
 
-	bytes[0] = table_rank(record->priority);
-	memcpy(bytes + 1, lock.data, lock.len);
-	rc = fsck_expect(fsck, &index, place, key, "the ticket is not in the index of waiters");
-	if (rc < 0 || record->deadline == ATLOCK_NEVER)
-		return rc;
-	index = record_key_due(record->deadline, DUE_TICKET, number);
-	return fsck_expect(fsck, &index, place, key, "the ticket is not in the index of deadlines");
+	if (table_ticket_index(ticket, TABLE_WAITS, &index))
+		rc = fsck_expect(fsck, &index, place, key, "the ticket is not in the index of waiters");
+	if (rc == 0 && table_ticket_index(ticket, TABLE_DUE, &index))
+		rc = fsck_expect(fsck, &index, place, key, "the ticket is not in the index of deadlines");
+	return rc;
 }
 
 static int tickets_each(struct fsck *fsck, struct queue *queue)
 {
 	struct scan scan = scan_table(TABLE_TICKET);
-	struct record_ticket record;
+	struct ticket ticket;
 	struct slice lock;
-	uint64_t number;
 	int rc;
 
 	while ((rc = scan_next(fsck->op, &scan)) == 0) {
-		rc = ticket_check(fsck, scan.key, scan.value, &record);
+		rc = ticket_check(fsck, scan.key, scan.value, &ticket.record);
 		if (rc == 1)
 			continue;
 		lock = (struct slice){ (const unsigned char *)scan.key.data + 1, scan.key.len - 11 };
-		number = record_number((const unsigned char *)scan.key.data + scan.key.len - 8);
+		ticket.number = record_number((const unsigned char *)scan.key.data + scan.key.len - 8);
 		fsck->waiting++;
 		if (rc == 0)
-			rc = queue_add(queue, lock, number, &record);
+			rc = queue_add(queue, lock, &ticket);
 		if (rc == 0)
-			rc = fsck_number_add(&fsck->tickets, number, 0);
+			rc = fsck_number_add(&fsck->tickets, ticket.number, 0);
 		if (rc == 0)
-			rc = ticket_index(fsck, scan.key, lock, number, &record);
+			rc = ticket_index(fsck, scan.key, lock, &ticket);
 		if (rc < 0)
 			return rc;
 	}
 	return rc < 0 ? rc : queue_end(queue);
 }
 
-/* The ticket that an index entry names must exist and match the entry. */
-static int place_one(struct fsck *fsck, struct slice key, struct slice value, bool due)
+/* The ticket that an index entry names must have this entry. Deadlines of locks are checked with the locks. */
+static int entry_one(struct fsck *fsck, struct slice key, struct slice value)
 {
+	enum record_table table = ((const unsigned char *)key.data)[0];
 	const unsigned char *place = value.data;
-	struct record_ticket record;
+	struct record_key expected;
 	struct record_key at;
-	struct record_key index;
-	uint64_t number;
+	struct ticket ticket;
 	int rc;
 
+	if (table == TABLE_DUE && (key.len != 18 || ((const unsigned char *)key.data)[9] != DUE_TICKET))
+		return 0;
 	if (key.len < 11 || value.len < 2 || value.len > 1 + ATLOCK_KEY_MAX)
 		return fsck_drop(fsck, key, "the index entry is damaged");
-	number = record_number((const unsigned char *)key.data + key.len - 8);
-	at = record_key_ticket((struct slice){ place + 1, value.len - 1 }, place[0], number);
-	rc = fsck_get(fsck, RECORD_TICKET, &at, &record);
+	ticket.number = record_number((const unsigned char *)key.data + key.len - 8);
+	at = record_key_ticket((struct slice){ place + 1, value.len - 1 }, place[0], ticket.number);
+	rc = fsck_get(fsck, RECORD_TICKET, &at, &ticket.record);
 	if (rc < 0)
 		return rc;
 	if (rc == 1)
 		return fsck_drop(fsck, key, "the index names a ticket that is not there");
-	index = due ? record_key_due(record.deadline, DUE_TICKET, number)
-		    : record_key_held(TABLE_WAITS, record.owner, record.who, number);
-	if (!slice_equal(record_key_slice(&index), key))
+	if (!table_ticket_index(&ticket, table, &expected) || !slice_equal(record_key_slice(&expected), key))
 		return fsck_drop(fsck, key, "the index does not agree with the ticket it names");
 	return 0;
-}
-
-static int waits_one(struct fsck *fsck, struct slice key, struct slice value)
-{
-	return place_one(fsck, key, value, false);
-}
-
-static int due_one(struct fsck *fsck, struct slice key, struct slice value)
-{
-	bool ticket = key.len == 18 && ((const unsigned char *)key.data)[9] == DUE_TICKET;
-
-	return ticket ? place_one(fsck, key, value, true) : 0;
 }
 
 static int queue_one(struct fsck *fsck, struct slice key, struct slice value)
@@ -209,9 +193,9 @@ int fsck_tickets(struct fsck *fsck)
 
 	fsck_numbers_sort(&fsck->tickets);
 	if (rc == 0)
-		rc = fsck_table(fsck, TABLE_WAITS, waits_one);
+		rc = fsck_table(fsck, TABLE_WAITS, entry_one);
 	if (rc == 0)
-		rc = fsck_table(fsck, TABLE_DUE, due_one);
+		rc = fsck_table(fsck, TABLE_DUE, entry_one);
 	if (rc == 0)
 		rc = fsck_table(fsck, TABLE_QUEUE, queue_one);
 	return rc == 0 ? fsck_table(fsck, TABLE_TICKET_TEXT, text_one) : rc;

@@ -121,36 +121,36 @@ static bool type_ends_grant(enum atlock_event_type type)
 }
 
 /* Converts times to wall time as they were shown while the lock was held. */
-static struct record_released released_of(struct op *op, const struct record_lock *record)
+static struct record_released released_of(struct op *op, const struct record_grant *grant)
 {
 	return (struct record_released){
-		.priority = record->priority,
-		.id_random = record->id_random,
-		.id_time = record->id_time,
-		.acquired = record->acquired + clock_shown(&op->al->clock, op->now, op->wall),
-		.renewed = record->renewed - record->acquired,
-		.expires = record->expires == ATLOCK_NEVER ? ATLOCK_NEVER : record->expires - record->acquired,
-		.ttl = record->ttl,
-		.version = record->version,
-		.uid = record->uid,
-		.pid = record->pid,
-		.host = record->host,
+		.priority = grant->priority,
+		.id_random = grant->id_random,
+		.id_time = grant->id_time,
+		.acquired = grant->acquired + clock_shown(&op->al->clock, op->now, op->wall),
+		.renewed = grant->renewed - grant->acquired,
+		.expires = grant->expires == ATLOCK_NEVER ? ATLOCK_NEVER : grant->expires - grant->acquired,
+		.ttl = grant->ttl,
+		.version = grant->version,
+		.uid = grant->holder.uid,
+		.pid = grant->holder.pid,
+		.host = grant->holder.host,
 	};
 }
 
-int event_lock(struct op *op, enum atlock_event_type type, struct slice lock, const struct record_lock *record)
+int event_lock(struct op *op, enum atlock_event_type type, struct slice lock, const struct record_grant *grant)
 {
 	struct record_event event = {
 		.type = (uint8_t)type,
-		.token = record->token,
-		.ticket = record->ticket,
-		.owner = record->owner,
-		.who = record->who,
+		.token = grant->token,
+		.ticket = grant->ticket,
+		.owner = grant->holder.owner,
+		.who = grant->holder.who,
 	};
 
 	if (!type_ends_grant(type))
 		return event_about(op, &event, lock, NULL);
-	struct record_released released = released_of(op, record);
+	struct record_released released = released_of(op, grant);
 	unsigned char encoded[RECORD_MAX];
 	int len = record_encode(RECORD_RELEASED, &released, encoded);
 	if (len < 0)
@@ -164,8 +164,8 @@ static struct record_event ticket_event(enum atlock_event_type type, const struc
 	return (struct record_event){
 		.type = (uint8_t)type,
 		.ticket = ticket->number,
-		.owner = ticket->record.owner,
-		.who = ticket->record.who,
+		.owner = ticket->record.holder.owner,
+		.who = ticket->record.holder.who,
 	};
 }
 
@@ -195,24 +195,24 @@ int event_reprioritised(struct op *op, struct slice lock, const struct ticket *f
 }
 
 /* "owner@who", truncated to the size of a field. */
-static struct slice holder_text(const struct record_lock *record, char *out, size_t size)
+static struct slice holder_text(const struct record_holder *holder, char *out, size_t size)
 {
-	int len = snprintf(out, size, "%.*s@%.*s", (int)record->owner.len, (const char *)record->owner.data,
-			   (int)record->who.len, (const char *)record->who.data);
+	int len = snprintf(out, size, "%.*s@%.*s", (int)holder->owner.len, (const char *)holder->owner.data,
+			   (int)holder->who.len, (const char *)holder->who.data);
 
 	return (struct slice){ out, len < 0 ? 0 : (size_t)len < size ? (size_t)len : size - 1 };
 }
 
-int event_transferred(struct op *op, struct slice lock, const struct record_lock *from, const struct record_lock *to)
+int event_transferred(struct op *op, struct slice lock, const struct record_grant *from, const struct record_grant *to)
 {
 	char holder[UINT8_MAX + 1];
 	struct record_event event = {
 		.type = ATLOCK_EVENT_TRANSFERRED,
 		.token = to->token,
 		.ticket = to->ticket,
-		.owner = to->owner,
-		.who = to->who,
-		.old = holder_text(from, holder, sizeof(holder)),
+		.owner = to->holder.owner,
+		.who = to->holder.who,
+		.old = holder_text(&from->holder, holder, sizeof(holder)),
 	};
 
 	return event_about(op, &event, lock, NULL);

@@ -9,7 +9,7 @@
  * About a lock and its holder; about a ticket; about something else (`lock` may be empty, then `text` is the subject).
  * An event that ends a grant contains the lock as it was.
  */
-int event_lock(struct op *op, enum atlock_event_type type, struct slice lock, const struct record_lock *record);
+int event_lock(struct op *op, enum atlock_event_type type, struct slice lock, const struct record_grant *grant);
 int event_ticket(struct op *op, enum atlock_event_type type, enum atlock_code code, struct slice lock,
 		 const struct ticket *ticket);
 int event_other(struct op *op, enum atlock_event_type type, const char *text);
@@ -18,7 +18,7 @@ int event_other(struct op *op, enum atlock_event_type type, const char *text);
 int event_owned(struct op *op, enum atlock_event_type type, struct slice owner, const char *text);
 
 /* A lock changed its holder; a ticket its priority; an option its value. */
-int event_transferred(struct op *op, struct slice lock, const struct record_lock *from, const struct record_lock *to);
+int event_transferred(struct op *op, struct slice lock, const struct record_grant *from, const struct record_grant *to);
 int event_reprioritised(struct op *op, struct slice lock, const struct ticket *from, const struct ticket *to);
 int event_configured(struct op *op, const char *name, const char *old, const char *new);
 

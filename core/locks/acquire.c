@@ -18,9 +18,9 @@
 /* Explains why a caller that does not join the queue cannot have the lock; with `exclusive`, a second take is refused too. */
 static int acquire_refuse(struct op *op, struct slice lock, const struct record_lock *record)
 {
-	if (record->state == RECORD_DELAYED)
+	if (record->grant.state == RECORD_DELAYED)
 		return rules_refuse_held(op, lock, record, -EBUSY, ATLOCK_LOCK_EXISTS, "");
-	if (!rules_is_holder(op, record, op->holder))
+	if (!rules_is_holder(op, &record->grant.holder, op->holder))
 		return lock_refuse_other(op, lock, record, op->request->exclusive);
 	return rules_refuse_held(op, lock, record, -EEXIST, ATLOCK_LOCK_EXISTS, "you hold it already");
 }
@@ -43,11 +43,11 @@ static int acquire_one(struct op *op, struct acquire *acquire)
 		return rc;
 	if (rc == 1)
 		rc = lock_take(op, lock, acquire->ttl, acquire->priority, &acquire->change, &record);
-	else if (again && record.state != RECORD_DELAYED && rules_is_holder(op, &record, op->holder))
+	else if (again && record.grant.state != RECORD_DELAYED && rules_is_holder(op, &record.grant.holder, op->holder))
 		rc = lock_again(op, lock, acquire->asked == 0 ? 0 : acquire->ttl, &acquire->change, &record);
 	else
 		return acquire->joins ? queue_join(op, lock, &record, acquire) : acquire_refuse(op, lock, &record);
-	table_grant_fill(&acquire->grant, &record);
+	table_grant_fill(&acquire->grant, &record.grant);
 	acquire->grant.again = rc == ACQUIRE_AGAIN;
 	return rc;
 }

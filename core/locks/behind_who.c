@@ -142,63 +142,43 @@ static void found_self(struct found *found, pid_t tid, const struct atlock_calle
 struct check {
 	uint64_t number;
 	const struct found *found;
+	bool resolve; /* a circle, instead of only looking for one */
 };
 
-/* Loads the actors, and the wait with its lock: 0, or 1 if the wait has ended. */
-static int check_load(struct op *op, struct actor *waiter, struct actor behind[BEHIND_MAX], struct slice *lock,
-		      struct record_lock *record)
+/* 1 if there is a circle; 0 if there is none, it was resolved, or the wait has ended. */
+static int check_in_txn(struct op *op)
 {
 	const struct check *check = op->arg;
+	size_t count = check->found->count;
+	struct actor behind[BEHIND_MAX];
+	struct record_lock record;
 	struct ticket ticket;
-	int rc = waits_ticket(op, check->number, lock, &ticket);
+	struct actor waiter;
+	struct slice lock;
+	int rc = waits_ticket(op, check->number, &lock, &ticket);
 
 	if (rc == 0)
-		rc = table_lock_get(op, *lock, record);
+		rc = table_lock_get(op, lock, &record);
 	if (rc != 0)
-		return rc;
-	*waiter = actor_of_ticket(*lock, &ticket.record);
-	for (size_t i = 0; i < check->found->count; i++)
-		behind[i] = actor_of_caller(*lock, op, &check->found->holders[i]);
-	return 0;
-}
-
-static int look_in_txn(struct op *op)
-{
-	const struct check *check = op->arg;
-	struct actor behind[BEHIND_MAX];
-	struct record_lock record;
-	struct actor waiter;
-	struct slice lock;
-	int rc = check_load(op, &waiter, behind, &lock, &record);
-
-	if (rc == 0)
-		return deadlock_look(op, lock, &record, &waiter, behind, check->found->count);
-	return rc < 0 ? rc : 0;
-}
-
-static int resolve_in_txn(struct op *op)
-{
-	const struct check *check = op->arg;
-	struct actor behind[BEHIND_MAX];
-	struct record_lock record;
-	struct actor waiter;
-	struct slice lock;
-	int rc = check_load(op, &waiter, behind, &lock, &record);
-
-	if (rc == 0)
-		rc = deadlock_check_wait(op, lock, &record, &waiter, behind, check->found->count);
+		return rc < 0 ? rc : 0;
+	waiter = actor_of(lock, &ticket.record.holder);
+	for (size_t i = 0; i < count; i++)
+		behind[i] = actor_of_caller(lock, op, &check->found->holders[i]);
+	if (!check->resolve)
+		return deadlock_look(op, lock, &record.grant, &waiter, behind, count);
+	rc = deadlock_check_wait(op, lock, &record.grant, &waiter, behind, count);
 	return rc < 0 ? rc : 0;
 }
 
 static int found_check(const struct found *found, uint64_t wait)
 {
-	struct check check = { wait, found };
-	int rc;
+	struct check check = { .number = wait, .found = found };
+	int rc = op_look(found->al, check_in_txn, &check, NULL);
 
-	rc = op_look(found->al, look_in_txn, &check, NULL);
 	if (rc != 1)
 		return rc;
-	return op_call(found->al, NULL, METRICS_NONE, resolve_in_txn, &check, NULL);
+	check.resolve = true;
+	return op_call(found->al, NULL, METRICS_NONE, check_in_txn, &check, NULL);
 }
 
 /*

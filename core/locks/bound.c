@@ -78,11 +78,11 @@ static int leave_locks(struct op *op, struct leaving *leaving, struct slice owne
 		if (rc < 0)
 			return rc;
 		/* expire_lock_queue() may have ended the grant and handed the lock to another holder. */
-		if (rc == 1 || record.token != token || record.state == RECORD_DELAYED)
+		if (rc == 1 || record.grant.token != token || record.grant.state == RECORD_DELAYED)
 			continue;
-		if (leaving->by_start && record.start != leaving->start)
+		if (leaving->by_start && record.grant.holder.start != leaving->start)
 			continue;
-		if (!may_leave(op, leaving, record.owner))
+		if (!may_leave(op, leaving, record.grant.holder.owner))
 			return rules_refuse_held(op, lock, &record, -EPERM, ATLOCK_PERMISSION_DENIED,
 						 "only its owner or an administrator may close the pull request");
 		rc = leaving->closing ? allow_action(op, lock, POLICY_RELEASE) : 0;
@@ -124,14 +124,15 @@ static int leave_queues(struct op *op, struct leaving *leaving, struct slice own
 		}
 		if (rc != 0)
 			return rc < 0 ? rc : op_corrupt(op, lock, -EBADMSG);
-		if (leaving->by_start && ticket.record.start != leaving->start)
+		if (leaving->by_start && ticket.record.holder.start != leaving->start)
 			continue;
-		if (!may_leave(op, leaving, ticket.record.owner))
+		if (!may_leave(op, leaving, ticket.record.holder.owner))
 			return why_set(op->why, -EPERM, ATLOCK_PERMISSION_DENIED,
 				       "%.*s@%.*s waits for a lock: only that owner or an administrator may close the "
 				       "pull request",
-				       (int)ticket.record.owner.len, (const char *)ticket.record.owner.data,
-				       (int)ticket.record.who.len, (const char *)ticket.record.who.data);
+				       (int)ticket.record.holder.owner.len,
+				       (const char *)ticket.record.holder.owner.data, (int)ticket.record.holder.who.len,
+				       (const char *)ticket.record.holder.who.data);
 		rc = ticket.record.deadline < op->now ? grant_time_out(op, lock, &ticket)
 						      : leave_queue(op, lock, &ticket);
 		if (rc < 0)
@@ -273,10 +274,10 @@ static int recover_lock(struct op *op, struct slice lock)
 	struct record_lock record;
 	int rc = table_lock_get(op, lock, &record);
 
-	if (rc != 0 || record.state == RECORD_DELAYED || is_elsewhere(op, record.host))
+	if (rc != 0 || record.grant.state == RECORD_DELAYED || is_elsewhere(op, record.grant.holder.host))
 		return rc < 0 && rc != -EIO ? rc : 0;
-	if (record.start != 0 && record.boot == op->al->boot) {
-		op_bound(op, record.who, record.start);
+	if (record.grant.holder.start != 0 && record.grant.holder.boot == op->al->boot) {
+		op_bound(op, record.grant.holder.who, record.grant.holder.start);
 		return 0;
 	}
 	rc = lock_release(op, lock, &record, NULL, ATLOCK_EVENT_RELEASED);
@@ -286,14 +287,14 @@ static int recover_lock(struct op *op, struct slice lock)
 static int recover_ticket(struct op *op, struct slice lock, const struct ticket *ticket)
 {
 	const struct record_ticket *record = &ticket->record;
-	bool gone = record->wait != 0 || slice_starts(record->who, "flock:") ||
-		    (slice_starts(record->who, "pid:") && record->boot != op->al->boot);
+	bool gone = record->wait != 0 || slice_starts(record->holder.who, "flock:") ||
+		    (slice_starts(record->holder.who, "pid:") && record->holder.boot != op->al->boot);
 	int rc;
 
-	if (is_elsewhere(op, record->host))
+	if (is_elsewhere(op, record->holder.host))
 		return 0;
 	if (!gone) {
-		op_bound(op, record->who, record->start);
+		op_bound(op, record->holder.who, record->holder.start);
 		return 0;
 	}
 	rc = table_ticket_del(op, lock, ticket);

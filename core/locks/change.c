@@ -32,12 +32,13 @@ struct change {
  */
 static int change_begin(struct op *op, struct change *change, enum policy_action action)
 {
+	const struct record_grant *old = &change->old.grant;
 	int rc;
 
 	change->lock = name_slice(op->request->name);
 	rc = expire_lock(op, change->lock, &change->old);
 	if (rc == 0)
-		rc = rules_meant(op, &change->old);
+		rc = rules_meant(op, old);
 	if (rc == 1)
 		return rules_refuse_free(op, change->lock);
 	if (rc == 0)
@@ -46,14 +47,10 @@ static int change_begin(struct op *op, struct change *change, enum policy_action
 	if (rc == 0 && action != POLICY_ACTIONS)
 		rc = allow_action(op, change->lock, action);
 	if (rc == 0)
-		rc = rules_version(op, &change->old);
+		rc = rules_version(op, old);
 	change->new = change->old;
-	if (rc == 0 && change->old.state == RECORD_PENDING && rules_is_holder(op, &change->old, op->caller)) {
-		change->new.state = RECORD_ACQUIRED;
-		change->new.claim_by = 0;
-		change->new.renewed = op->now;
-		change->new.expires = change->new.ttl == ATLOCK_NEVER ? ATLOCK_NEVER : op->now + change->new.ttl;
-	}
+	if (rc == 0 && old->state == RECORD_PENDING && rules_is_holder(op, &old->holder, op->caller))
+		grant_begin_lease(op, &change->new.grant);
 	return rc;
 }
 
@@ -61,13 +58,14 @@ static int change_end(struct op *op, struct change *change, enum atlock_event_ty
 {
 	int rc;
 
-	change->new.version++;
+	change->new.grant.version++;
 	rc = table_lock_put(op, change->lock, &change->old, &change->new);
 	if (rc == 0)
-		rc = type == ATLOCK_EVENT_TRANSFERRED ? event_transferred(op, change->lock, &change->old, &change->new)
-						      : event_lock(op, type, change->lock, &change->new);
+		rc = type == ATLOCK_EVENT_TRANSFERRED
+			     ? event_transferred(op, change->lock, &change->old.grant, &change->new.grant)
+			     : event_lock(op, type, change->lock, &change->new.grant);
 	if (rc == 0 && change->out != NULL)
-		table_grant_fill(change->out, &change->new);
+		table_grant_fill(change->out, &change->new.grant);
 	return rc;
 }
 
@@ -86,35 +84,35 @@ static int change_run(struct atlock *al, const struct atlock_request *req, enum 
 }
 
 /* Sets a new lease for `record`: from now, or with `add` on top of the time left. */
-static int lease_set(struct op *op, struct record_lock *record, int64_t ttl, bool add)
+static int lease_set(struct op *op, struct record_grant *grant, int64_t ttl, bool add)
 {
-	int64_t lease = ttl != 0 ? ttl : record->ttl;
+	int64_t lease = ttl != 0 ? ttl : grant->ttl;
 	int64_t checked;
 	int rc;
 
 	if (add && ttl <= 0)
 		return why_set(op->why, -EINVAL, ATLOCK_INVALID_REQUEST,
 			       "a lease can only be extended by more than nothing");
-	record->renewed = op->now;
-	if (record->ttl == ATLOCK_NEVER && (add || ttl == 0))
+	grant->renewed = op->now;
+	if (grant->ttl == ATLOCK_NEVER && (add || ttl == 0))
 		return 0;
 	/* Both the step and the sum must be within max_ttl. The step is checked first, so that the sum cannot overflow. */
 	rc = ttl != 0 ? rules_ttl(op->options, op->caller, ttl, &checked, op->why) : 0;
 	if (rc < 0)
 		return rc;
 	if (add && ttl != ATLOCK_NEVER) {
-		rc = rules_ttl(op->options, op->caller, record->expires + ttl - op->now, &checked, op->why);
+		rc = rules_ttl(op->options, op->caller, grant->expires + ttl - op->now, &checked, op->why);
 		if (rc < 0)
 			return rc;
-		record->ttl += ttl;
-		record->expires += ttl;
+		grant->ttl += ttl;
+		grant->expires += ttl;
 		return 0;
 	}
 	/* After several extensions, or if max_ttl was larger before, the lease may be longer than max_ttl allows now. */
 	if (lease != ATLOCK_NEVER && lease > op->options->max_ttl)
 		lease = op->options->max_ttl;
-	record->ttl = lease;
-	record->expires = lease == ATLOCK_NEVER ? ATLOCK_NEVER : op->now + lease;
+	grant->ttl = lease;
+	grant->expires = lease == ATLOCK_NEVER ? ATLOCK_NEVER : op->now + lease;
 	return 0;
 }
 
@@ -127,9 +125,9 @@ static int change_lease(struct op *op, struct change *change, int64_t ttl, bool 
 	int rc = allow_lease(op, change->lock, ttl);
 
 	if (rc == 0)
-		rc = lease_set(op, &change->new, ttl, add);
-	if (rc == 0 && change->new.expires > change->old.expires)
-		rc = shared_guard(op, change->lock, &change->new);
+		rc = lease_set(op, &change->new.grant, ttl, add);
+	if (rc == 0 && change->new.grant.expires > change->old.grant.expires)
+		rc = shared_guard(op, change->lock, &change->new.grant);
 	return rc;
 }
 
@@ -141,8 +139,8 @@ static int renew_in_txn(struct op *op)
 	if (rc == 0)
 		rc = change_lease(op, change, op->request->ttl, op->request->add);
 	if (rc == 0) {
-		change->new.state = RECORD_ACQUIRED;
-		change->new.claim_by = 0;
+		change->new.grant.state = RECORD_ACQUIRED;
+		change->new.grant.claim_by = 0;
 		rc = change_end(op, change, ATLOCK_EVENT_RENEWED);
 	}
 	return rc;
@@ -158,18 +156,15 @@ int atlock_renew(struct atlock *al, const struct atlock_request *req, struct atl
 /* Makes `to` the holder. Removes its tickets on this lock: they have what they waited for. */
 static int holder_set(struct op *op, struct change *change, const struct atlock_caller *to)
 {
-	struct record_lock *new = &change->new;
+	const struct record_holder *from = &change->old.grant.holder;
+	struct record_grant *new = &change->new.grant;
 	int rc;
 
-	new->owner = slice_of(to->owner);
-	new->who = slice_of(to->who);
-	new->uid = to->uid;
-	new->gid = to->gid;
-	new->pid = (uint32_t)to->pid;
-	new->boot = op->al->boot;
+	new->holder = table_holder(op, to);
+	new->holder.host = from->host;
 	/* A session that keeps the lock under another owner is the same session: keep its start. */
-	if (to->bound_start != 0 || !slice_equal(new->who, change->old.who))
-		new->start = to->bound_start;
+	if (to->bound_start == 0 && slice_equal(new->holder.who, from->who))
+		new->holder.start = from->start;
 	new->state = RECORD_ACQUIRED;
 	new->claim_by = 0;
 	/* The process or file that would have ended the lock does so no longer, so a lease must. */
@@ -178,13 +173,13 @@ static int holder_set(struct op *op, struct change *change, const struct atlock_
 		new->expires = op->now + new->ttl;
 	}
 	rc = shared_guard(op, change->lock, new);
-	if (rc == 0 && !slice_equal(new->owner, change->old.owner))
-		rc = limit_locks(op, new->owner);
+	if (rc == 0 && !slice_equal(new->holder.owner, from->owner))
+		rc = limit_locks(op, new->holder.owner);
 	if (rc < 0)
 		return rc;
-	op_bound(op, new->who, new->start);
+	op_bound(op, new->holder.who, new->holder.start);
 	new->version++;
-	rc = grant_drop_tickets(op, change->lock, new->owner, new->who, 0, ATLOCK_OK, new, NULL);
+	rc = grant_drop_tickets(op, change->lock, &new->holder, 0, ATLOCK_OK, new, NULL);
 	new->version--;
 	return rc < 0 ? rc : 0;
 }
@@ -196,13 +191,13 @@ static int transfer_in_txn(struct op *op)
 
 	if (rc < 0)
 		return rc;
-	if (rules_is_holder(op, &change->old, change->to))
+	if (rules_is_holder(op, &change->old.grant.holder, change->to))
 		return 0;
 	rc = holder_set(op, change, change->to);
 	if (rc == 0)
 		rc = change_end(op, change, ATLOCK_EVENT_TRANSFERRED);
 	if (rc == 0)
-		rc = deadlock_refuse(op, change->lock, &change->new);
+		rc = deadlock_refuse(op, change->lock, &change->new.grant.holder);
 	return rc;
 }
 
@@ -222,20 +217,21 @@ static int write_holder(struct op *op, struct change *change)
 {
 	const struct text_change *text = change->text;
 	struct atlock_caller to = *change->to;
+	const struct record_holder *from = &change->old.grant.holder;
 	enum holder_kind kind;
 	int rc;
 
 	if (text->owner[0] == '\0') {
-		memcpy(to.owner, change->old.owner.data, change->old.owner.len);
-		to.owner[change->old.owner.len] = '\0';
-		to.uid = change->old.uid;
-		to.gid = change->old.gid;
+		memcpy(to.owner, from->owner.data, from->owner.len);
+		to.owner[from->owner.len] = '\0';
+		to.uid = from->uid;
+		to.gid = from->gid;
 	}
 	if (text->who[0] == '\0') {
-		memcpy(to.who, change->old.who.data, change->old.who.len);
-		to.who[change->old.who.len] = '\0';
+		memcpy(to.who, from->who.data, from->who.len);
+		to.who[from->who.len] = '\0';
 	}
-	if (rules_is_holder(op, &change->old, &to))
+	if (rules_is_holder(op, from, &to))
 		return change_end(op, change, ATLOCK_EVENT_CHANGED);
 	kind = holder_kind(to.who);
 	if (kind == HOLDER_PROCESS || kind == HOLDER_FLOCK || kind == HOLDER_SESSION)
@@ -248,7 +244,7 @@ static int write_holder(struct op *op, struct change *change)
 	if (rc == 0)
 		rc = change_end(op, change, ATLOCK_EVENT_TRANSFERRED);
 	if (rc == 0)
-		rc = deadlock_refuse(op, change->lock, &change->new);
+		rc = deadlock_refuse(op, change->lock, &change->new.grant.holder);
 	return rc;
 }
 
@@ -270,7 +266,7 @@ static int write_in_txn(struct op *op)
 		rc = allow_priority(op, change->lock, (enum atlock_priority)text->priority);
 		if (rc < 0)
 			return rc;
-		change->new.priority = (uint8_t)text->priority;
+		change->new.grant.priority = (uint8_t)text->priority;
 	}
 	/* A lease alone is a renewal, which must succeed even when there is no space for its event. */
 	bool lease = text->meta_len == 0 && !op->request->replace && text->priority < 0;
@@ -359,7 +355,7 @@ static int chgrp_in_txn(struct op *op)
 
 	if (rc < 0)
 		return rc;
-	change->new.gid = change->gid;
+	change->new.grant.holder.gid = change->gid;
 	return change_end(op, change, ATLOCK_EVENT_CHANGED);
 }
 
@@ -377,7 +373,7 @@ static int claim_in_txn(struct op *op)
 
 	if (rc < 0)
 		return rc;
-	if (change->old.state != RECORD_PENDING || change->new.state == RECORD_PENDING)
+	if (change->old.grant.state != RECORD_PENDING || change->new.grant.state == RECORD_PENDING)
 		return 1;
 	return change_end(op, change, ATLOCK_EVENT_CLAIMED);
 }

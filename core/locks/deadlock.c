@@ -127,8 +127,9 @@ static int circle_resolve(struct waitfor *graph, size_t first)
 	step = &graph->steps[victim];
 	circle_print(graph, first, victim, text, sizeof(text));
 	op_circle(op, text);
-	rc = grant_drop_tickets(op, step->lock, step->waiter.owner, step->waiter.who, -EDEADLK, ATLOCK_DEADLOCK, NULL,
-				NULL);
+	rc = grant_drop_tickets(op, step->lock,
+				&(struct record_holder){ .owner = step->waiter.owner, .who = step->waiter.who },
+				-EDEADLK, ATLOCK_DEADLOCK, NULL, NULL);
 	/* If no ticket was dropped, the same circle would be found again, for ever. */
 	return rc <= 0 ? rc : victim == 0 ? 2 : 1;
 }
@@ -167,16 +168,16 @@ static int holders_only(struct op *op, const struct actor *behind, size_t n, str
 }
 
 /* Searches for a circle through a wait that has just begun: 1 and the circle, or 0. */
-static int search_wait(struct waitfor *graph, struct slice lock, const struct record_lock *record,
+static int search_wait(struct waitfor *graph, struct slice lock, const struct record_grant *held,
 		       const struct actor *waiter, const struct actor *behind, size_t n)
 {
-	struct actor holder = actor_of_lock(lock, record);
+	struct actor holder = actor_of(lock, &held->holder);
 	struct actor ends[BEHIND_MAX];
 	struct op *op = graph->op;
 	int count;
 	int rc;
 
-	if (is_off(op) || !waitfor_holds(op, record))
+	if (is_off(op) || !table_grant_is_held(op, held))
 		return 0;
 	rc = actor_waits(op, &holder);
 	if (rc != 1)
@@ -185,20 +186,20 @@ static int search_wait(struct waitfor *graph, struct slice lock, const struct re
 	if (count < 0)
 		return count;
 	rc = count > 0 ? 1 : may_be_in_circle(op, waiter);
-	return rc == 1 ? waitfor_new(graph, lock, record, waiter, ends, (size_t)count) : rc;
+	return rc == 1 ? waitfor_new(graph, lock, &held->holder, waiter, ends, (size_t)count) : rc;
 }
 
-int deadlock_look(struct op *op, struct slice lock, const struct record_lock *record, const struct actor *waiter,
+int deadlock_look(struct op *op, struct slice lock, const struct record_grant *held, const struct actor *waiter,
 		  const struct actor *behind, size_t n)
 {
 	struct waitfor graph = { .op = op };
-	int rc = search_wait(&graph, lock, record, waiter, behind, n);
+	int rc = search_wait(&graph, lock, held, waiter, behind, n);
 
 	waitfor_free(&graph);
 	return rc;
 }
 
-int deadlock_check_wait(struct op *op, struct slice lock, const struct record_lock *record, const struct actor *waiter,
+int deadlock_check_wait(struct op *op, struct slice lock, const struct record_grant *held, const struct actor *waiter,
 			const struct actor *behind, size_t n)
 {
 	int rc;
@@ -206,7 +207,7 @@ int deadlock_check_wait(struct op *op, struct slice lock, const struct record_lo
 	do {
 		struct waitfor graph = { .op = op };
 
-		rc = search_wait(&graph, lock, record, waiter, behind, n);
+		rc = search_wait(&graph, lock, held, waiter, behind, n);
 		if (rc == 1)
 			rc = circle_resolve(&graph, 0);
 		waitfor_free(&graph);
@@ -214,9 +215,9 @@ int deadlock_check_wait(struct op *op, struct slice lock, const struct record_lo
 	return rc == 2 ? 1 : rc;
 }
 
-int deadlock_check(struct op *op, struct slice lock, const struct record_lock *record)
+int deadlock_check(struct op *op, struct slice lock, const struct record_holder *holder)
 {
-	struct actor start = actor_of_lock(lock, record);
+	struct actor start = actor_of(lock, holder);
 	size_t first;
 	int rc = may_be_in_circle(op, &start);
 
@@ -248,9 +249,9 @@ static int refuse_circle(struct op *op, struct slice lock, const struct step *fi
 		(const char *)first->actor.who.data, waited, given);
 }
 
-int deadlock_refuse(struct op *op, struct slice lock, const struct record_lock *record)
+int deadlock_refuse(struct op *op, struct slice lock, const struct record_holder *holder)
 {
-	struct actor start = actor_of_lock(lock, record);
+	struct actor start = actor_of(lock, holder);
 	struct waitfor graph = { .op = op };
 	size_t first = 0;
 	int rc = may_be_in_circle(op, &start);
@@ -282,7 +283,7 @@ static int start_of(struct op *op, struct slice key, struct slice value, struct 
 	rc = table_ticket_get(op, lock, place[0], record_number((const unsigned char *)key.data + key.len - 8),
 			      &ticket);
 	if (rc == 0)
-		*out = actor_of_ticket(lock, &ticket.record);
+		*out = actor_of(lock, &ticket.record.holder);
 	return rc == 1 ? op_corrupt(op, key, -EBADMSG) : rc;
 }
 

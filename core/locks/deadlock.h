@@ -13,24 +13,24 @@
  * deadlock_policy says. A victim's tickets on the lock it waited for are removed, and their waiters told. Costs two look-ups
  * unless the holder both holds and waits.
  */
-int deadlock_check(struct op *op, struct slice lock, const struct record_lock *record);
+int deadlock_check(struct op *op, struct slice lock, const struct record_holder *holder);
 
 /*
  * The same when `waiter` has begun to wait for `lock`, whose record is given, and the `n` holders in `behind` stand behind its
  * call. Costs one look-up unless the holder of `lock` also waits, and `waiter` or one of `behind` holds a lock. 1 if this wait
  * itself was cancelled: the circle is in op->circle then.
  */
-int deadlock_check_wait(struct op *op, struct slice lock, const struct record_lock *record, const struct actor *waiter,
+int deadlock_check_wait(struct op *op, struct slice lock, const struct record_grant *held, const struct actor *waiter,
 			const struct actor *behind, size_t n);
 
 /* Whether deadlock_check_wait() would find a circle: 1 or 0. Writes nothing. */
-int deadlock_look(struct op *op, struct slice lock, const struct record_lock *record, const struct actor *waiter,
+int deadlock_look(struct op *op, struct slice lock, const struct record_grant *held, const struct actor *waiter,
 		  const struct actor *behind, size_t n);
 
 /*
  * Call it when a call that can be refused has handed `lock` to the holder of `record`: -EDEADLK if that holder is in a circle
  * now, so that no other wait is cancelled for it. Costs as much as deadlock_check().
  */
-int deadlock_refuse(struct op *op, struct slice lock, const struct record_lock *record);
+int deadlock_refuse(struct op *op, struct slice lock, const struct record_holder *holder);
 
 #endif

@@ -19,23 +19,29 @@ static int disable_take(struct op *op, struct slice lock, const struct record_lo
 {
 	struct record_key text = record_key_of(TABLE_TEXT, lock);
 	struct record_lock record = {
-		.state = RECORD_ACQUIRED,
-		.priority = ATLOCK_NORMAL,
 		.mode = 0644,
-		.pid = (uint32_t)getpid(),
-		.boot = op->al->boot,
-		.ttl = ATLOCK_NEVER,
-		.owner = slice_of(HOLDER_DISABLE_OWNER),
-		.who = slice_of(HOLDER_DISABLE),
-		.host = slice_of(op->al->host),
+		.grant = {
+			.state = RECORD_ACQUIRED,
+			.priority = ATLOCK_NORMAL,
+			.ttl = ATLOCK_NEVER,
+			.holder = {
+				.pid = (uint32_t)getpid(),
+				.boot = op->al->boot,
+				.owner = slice_of(HOLDER_DISABLE_OWNER),
+				.who = slice_of(HOLDER_DISABLE),
+				.host = slice_of(op->al->host),
+			},
+		},
 	};
-	int rc = old != NULL && old->state != RECORD_DELAYED ? event_lock(op, ATLOCK_EVENT_FORCED, lock, old) : 0;
+	int rc = 0;
 
+	if (old != NULL && old->grant.state != RECORD_DELAYED)
+		rc = event_lock(op, ATLOCK_EVENT_FORCED, lock, &old->grant);
 	if (rc == 0)
 		rc = grant_write(op, lock, old, &record);
 	if (rc == 0)
 		rc = seal_put(op, &text, slice_of(DISABLE_TEXT));
-	return rc == 0 ? event_lock(op, ATLOCK_EVENT_ACQUIRED, lock, &record) : rc;
+	return rc == 0 ? event_lock(op, ATLOCK_EVENT_ACQUIRED, lock, &record.grant) : rc;
 }
 
 /* Releases only a lock that this host holds: another host of a shared store has its own option. */
@@ -43,7 +49,7 @@ static int disable_release(struct op *op, struct slice lock, const struct record
 {
 	int rc;
 
-	if (store_shared(op->al->store) && !slice_equal(record->host, slice_of(op->al->host)))
+	if (store_shared(op->al->store) && !slice_equal(record->grant.holder.host, slice_of(op->al->host)))
 		return 0;
 	rc = lock_release(op, lock, record, NULL, ATLOCK_EVENT_RELEASED);
 	return rc < 0 ? rc : 0;
@@ -54,7 +60,7 @@ int disable_apply_set(struct op *op, bool on)
 	struct slice lock = slice_of(DISABLE_LOCK);
 	struct record_lock record;
 	int rc = table_lock_get(op, lock, &record);
-	bool held = rc == 0 && rules_is_disabled(&record);
+	bool held = rc == 0 && rules_is_disabled(&record.grant.holder);
 
 	if (rc < 0 || held == on)
 		return rc < 0 ? rc : 0;

@@ -88,14 +88,14 @@ static bool end_is_claimed(struct ends *ends, const struct atlock_end *end)
 }
 
 /* Whether the lock still has this grant. It may have ended otherwise, or been transferred under the same token. */
-static bool end_is_of(const struct atlock_end *end, const struct record_lock *record)
+static bool end_is_of(const struct atlock_end *end, const struct record_grant *held)
 {
 	const char *owner = end->text + end->key_len;
 
-	return record->token == end->grant.token && record->state != RECORD_DELAYED &&
-	       (end->grant.version == 0 || record->version == end->grant.version) &&
-	       slice_equal(record->owner, slice_of(owner)) &&
-	       slice_equal(record->who, slice_of(owner + strlen(owner) + 1));
+	return held->token == end->grant.token && held->state != RECORD_DELAYED &&
+	       (end->grant.version == 0 || held->version == end->grant.version) &&
+	       slice_equal(held->holder.owner, slice_of(owner)) &&
+	       slice_equal(held->holder.who, slice_of(owner + strlen(owner) + 1));
 }
 
 /* 0, or 1 if there is nothing to release. */
@@ -112,7 +112,7 @@ static int give_back_in_txn(struct op *op)
 	rc = expire_lock_queue(op, lock, &record, &queue);
 	if (rc != 0)
 		return rc;
-	if (!end_is_of(end, &record))
+	if (!end_is_of(end, &record.grant))
 		return 1;
 	rc = lock_release(op, lock, &record, &queue, ATLOCK_EVENT_RELEASED);
 	return rc < 0 ? rc : 0;

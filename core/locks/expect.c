@@ -16,8 +16,8 @@ int expect_wait(struct op *op, struct slice lock, uint64_t position, int64_t *ou
 	rc = table_lock_get(op, lock, &record);
 	if (rc < 0)
 		return rc;
-	if (rc == 0 && op->now - record.acquired < mean)
-		left = mean - (op->now - record.acquired);
+	if (rc == 0 && op->now - record.grant.acquired < mean)
+		left = mean - (op->now - record.grant.acquired);
 	if (__builtin_mul_overflow(mean, (int64_t)position - 1, out) || __builtin_add_overflow(*out, left, out))
 		*out = ATLOCK_NEVER;
 	return 0;

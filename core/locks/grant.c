@@ -23,9 +23,9 @@ static struct record_key hold_key(struct slice lock)
 	return record_key_hold((uint16_t)(hash % HOLD_BUCKETS));
 }
 
-int grant_note_hold(struct op *op, struct slice lock, const struct record_lock *record, bool waited_for)
+int grant_note_hold(struct op *op, struct slice lock, const struct record_grant *grant, bool waited_for)
 {
-	int64_t hold = op->now - record->acquired;
+	int64_t hold = op->now - grant->acquired;
 	struct record_hold stat;
 	int rc;
 
@@ -55,35 +55,47 @@ int grant_mean_hold(struct op *op, struct slice lock, int64_t *mean)
 	return rc;
 }
 
-/* Sets the numbers and times of a new grant. */
-static int grant_prepare(struct op *op, struct slice lock, struct record_lock *record)
+static void lease_begin(const struct op *op, struct record_grant *grant)
 {
-	int rc = op_number(op, lock, &record->token);
+	grant->renewed = op->now;
+	grant->expires = grant->ttl == ATLOCK_NEVER ? ATLOCK_NEVER : op->now + grant->ttl;
+}
+
+void grant_begin_lease(const struct op *op, struct record_grant *grant)
+{
+	grant->state = RECORD_ACQUIRED;
+	grant->claim_by = 0;
+	lease_begin(op, grant);
+}
+
+/* Sets the numbers and times of a new grant. */
+static int grant_prepare(struct op *op, struct slice lock, struct record_grant *grant)
+{
+	int rc = op_number(op, lock, &grant->token);
 
 	if (rc < 0)
 		return rc;
-	record->version = 1;
-	record->id_time = (uint64_t)op->wall;
-	record->id_random = (uint32_t)((op->random ^ record->token * UINT64_C(0x9e3779b97f4a7c15)) >> 24);
-	record->acquired = op->now;
-	record->renewed = op->now;
-	record->expires = record->ttl == ATLOCK_NEVER ? ATLOCK_NEVER : op->now + record->ttl;
+	grant->version = 1;
+	grant->id_time = (uint64_t)op->wall;
+	grant->id_random = (uint32_t)((op->random ^ grant->token * UINT64_C(0x9e3779b97f4a7c15)) >> 24);
+	grant->acquired = op->now;
+	lease_begin(op, grant);
 	return 0;
 }
 
 int grant_write(struct op *op, struct slice lock, const struct record_lock *old, struct record_lock *record)
 {
-	int rc = grant_prepare(op, lock, record);
+	int rc = grant_prepare(op, lock, &record->grant);
 
 	if (rc == 0)
 		rc = table_lock_put(op, lock, old, record);
 	if (rc == 0)
-		op_bound(op, record->who, record->start);
+		op_bound(op, record->grant.holder.who, record->grant.holder.start);
 	return rc;
 }
 
-int grant_drop_tickets(struct op *op, struct slice lock, struct slice owner, struct slice who, int err,
-		       enum atlock_code code, const struct record_lock *granted, bool *blocked)
+int grant_drop_tickets(struct op *op, struct slice lock, const struct record_holder *holder, int err,
+		       enum atlock_code code, const struct record_grant *granted, bool *blocked)
 {
 	enum atlock_event_type type = err == -EDEADLK ? ATLOCK_EVENT_DEADLOCK : ATLOCK_EVENT_CANCELLED;
 	uint64_t number = 0;
@@ -93,7 +105,7 @@ int grant_drop_tickets(struct op *op, struct slice lock, struct slice owner, str
 	int count = 0;
 	int rc;
 
-	while ((rc = table_wait_next(op, owner, who, number, &number, &rank, &waited)) == 0) {
+	while ((rc = table_wait_next(op, holder->owner, holder->who, number, &number, &rank, &waited)) == 0) {
 		if (!slice_equal(waited, lock))
 			continue;
 		rc = table_ticket_get(op, lock, rank, number, &ticket);
@@ -135,37 +147,33 @@ static int grant_to(struct op *op, struct slice lock, const struct record_lock *
 {
 	const struct record_ticket *from = &ticket->record;
 	struct record_lock new = {
-		.priority = from->priority,
 		.mode = 0644,
-		.uid = from->uid,
-		.gid = from->gid,
-		.pid = from->pid,
-		.boot = from->boot,
-		.start = from->start,
-		.ttl = from->ttl,
-		.ticket = ticket->number,
-		.owner = from->owner,
-		.who = from->who,
-		.host = from->host,
+		.grant = {
+			.priority = from->priority,
+			.ttl = from->ttl,
+			.ticket = ticket->number,
+			.holder = from->holder,
+		},
 	};
+	struct record_grant *grant = &new.grant;
 	bool blocked = false;
 	int rc;
 
-	rc = grant_prepare(op, lock, &new);
+	rc = grant_prepare(op, lock, grant);
 	if (rc == 0)
 		rc = grant_move_text(op, lock, ticket->number);
 	if (rc == 0)
-		rc = grant_drop_tickets(op, lock, new.owner, new.who, 0, ATLOCK_OK, &new, &blocked);
+		rc = grant_drop_tickets(op, lock, &grant->holder, 0, ATLOCK_OK, grant, &blocked);
 	if (rc < 0)
 		return rc;
-	new.state = blocked ? RECORD_ACQUIRED : RECORD_PENDING;
-	new.claim_by = blocked ? 0 : op->now + op->options->claim_timeout;
+	grant->state = blocked ? RECORD_ACQUIRED : RECORD_PENDING;
+	grant->claim_by = blocked ? 0 : op->now + op->options->claim_timeout;
 	rc = table_lock_put(op, lock, old, &new);
 	if (rc == 0)
-		rc = event_lock(op, ATLOCK_EVENT_GRANTED, lock, &new);
+		rc = event_lock(op, ATLOCK_EVENT_GRANTED, lock, grant);
 	op_mark(op, MARK_WAITED, from->priority, op->now - from->since);
 	if (rc == 0)
-		rc = deadlock_check(op, lock, &new);
+		rc = deadlock_check(op, lock, &grant->holder);
 	*record = new;
 	return rc < 0 ? rc : 0;
 }
@@ -228,9 +236,9 @@ static int expire_lease(struct op *op, struct slice lock, const struct record_lo
 	struct record_key text = record_key_of(TABLE_TEXT, lock);
 	int rc;
 
-	rc = event_lock(op, ATLOCK_EVENT_EXPIRED, lock, old);
+	rc = event_lock(op, ATLOCK_EVENT_EXPIRED, lock, &old->grant);
 	if (rc == 0)
-		rc = grant_note_hold(op, lock, old, queue->count > 0);
+		rc = grant_note_hold(op, lock, &old->grant, queue->count > 0);
 	if (rc < 0)
 		return rc;
 	if (op->options->lock_delay == 0)
@@ -239,8 +247,8 @@ static int expire_lease(struct op *op, struct slice lock, const struct record_lo
 	if (rc < 0)
 		return rc;
 	*record = *old;
-	record->state = RECORD_DELAYED;
-	record->expires = op->now + op->options->lock_delay;
+	record->grant.state = RECORD_DELAYED;
+	record->grant.expires = op->now + op->options->lock_delay;
 	return table_lock_put(op, lock, old, record);
 }
 
@@ -250,11 +258,11 @@ static int expire_due(struct op *op, struct slice lock, const struct record_queu
 	struct record_lock old = *record;
 	int rc;
 
-	if (old.state == RECORD_DELAYED)
+	if (old.grant.state == RECORD_DELAYED)
 		return grant_next(op, lock, &old, queue, record);
-	if (old.expires < op->now)
+	if (old.grant.expires < op->now)
 		return expire_lease(op, lock, &old, queue, record);
-	rc = event_lock(op, ATLOCK_EVENT_UNCLAIMED, lock, &old);
+	rc = event_lock(op, ATLOCK_EVENT_UNCLAIMED, lock, &old.grant);
 	return rc < 0 ? rc : grant_next(op, lock, &old, queue, record);
 }
 
@@ -266,7 +274,7 @@ int expire_lock_queue(struct op *op, struct slice lock, struct record_lock *reco
 	if (rc != 0)
 		return rc;
 	rc = expire_tickets(op, lock, queue);
-	if (rc < 0 || table_lock_due(record) >= op->now)
+	if (rc < 0 || table_grant_due(&record->grant) >= op->now)
 		return rc;
 	rc = expire_due(op, lock, queue, record);
 	return rc == 0 ? table_queue_get(op, lock, queue) : rc;

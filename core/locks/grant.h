@@ -26,16 +26,19 @@ int grant_write(struct op *op, struct slice lock, const struct record_lock *old,
 /*
  * Removes every ticket of a holder on a lock; each waiter is told `err`. Returns how many, and whether a call was blocked on one.
  */
-int grant_drop_tickets(struct op *op, struct slice lock, struct slice owner, struct slice who, int err,
-		       enum atlock_code code, const struct record_lock *granted, bool *blocked);
+int grant_drop_tickets(struct op *op, struct slice lock, const struct record_holder *holder, int err,
+		       enum atlock_code code, const struct record_grant *granted, bool *blocked);
 
 /* Removes a ticket that is past its deadline and tells its waiter. */
 int grant_time_out(struct op *op, struct slice lock, const struct ticket *ticket);
 
 /* Remembers how long a lock was held. */
-int grant_note_hold(struct op *op, struct slice lock, const struct record_lock *record, bool waited_for);
+int grant_note_hold(struct op *op, struct slice lock, const struct record_grant *grant, bool waited_for);
 
 /* The mean of past hold times of a lock: 0, or 1 if there is none. */
 int grant_mean_hold(struct op *op, struct slice lock, int64_t *mean);
+
+/* Claims the grant if it is pending, and begins its lease anew. */
+void grant_begin_lease(const struct op *op, struct record_grant *grant);
 
 #endif

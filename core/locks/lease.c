@@ -177,11 +177,11 @@ int lease_last(struct op *op, int64_t *last, int64_t *offset)
 
 	*last = *offset = 0;
 	while ((rc = scan_next(op, &scan)) == 0) {
-		if (record_decode(RECORD_LOCK, scan.value, &record) < 0 || record.token <= newest)
+		if (record_decode(RECORD_LOCK, scan.value, &record) < 0 || record.grant.token <= newest)
 			continue;
-		newest = record.token;
-		*last = record.acquired;
-		*offset = (int64_t)record.id_time - record.acquired;
+		newest = record.grant.token;
+		*last = record.grant.acquired;
+		*offset = (int64_t)record.grant.id_time - record.grant.acquired;
 	}
 	return rc < 0 ? rc : 0;
 }

@@ -17,20 +17,6 @@
 #include "space.h"
 #include "why.h"
 
-void lock_from_caller(const struct op *op, struct record_lock *record)
-{
-	const struct atlock_caller *caller = op->holder != NULL ? op->holder : op->caller;
-
-	record->uid = caller->uid;
-	record->gid = caller->gid;
-	record->pid = (uint32_t)caller->pid;
-	record->boot = op->al->boot;
-	record->start = caller->bound_start;
-	record->owner = slice_of(caller->owner);
-	record->who = slice_of(caller->who);
-	record->host = slice_of(op->al->host);
-}
-
 int lock_text_parse(const struct atlock_request *req, bool owner, struct text_change *out, struct atlock_why *why)
 {
 	int rc = text_parse(req->text, req->text_len, out, why);
@@ -72,7 +58,7 @@ int lock_text_put(struct op *op, struct slice lock, const struct text_change *ch
 }
 
 /* Every condition of taking a free lock, in the order in which they are reported. A new shape of lock is a line here. */
-static int admit(struct op *op, struct slice lock, const struct record_lock *asked)
+static int admit(struct op *op, struct slice lock, const struct record_grant *asked)
 {
 	int rc;
 
@@ -92,15 +78,17 @@ int lock_take(struct op *op, struct slice lock, int64_t ttl, enum atlock_priorit
 	      const struct text_change *change, struct record_lock *out)
 {
 	struct record_lock record = {
-		.state = RECORD_ACQUIRED,
-		.priority = (uint8_t)priority,
 		.mode = (uint16_t)(S_ISREG(op->request->mode) ? op->request->mode & 0777 : 0644),
-		.ttl = ttl,
+		.grant = {
+			.state = RECORD_ACQUIRED,
+			.priority = (uint8_t)priority,
+			.ttl = ttl,
+			.holder = table_holder(op, op->holder != NULL ? op->holder : op->caller),
+		},
 	};
 	int rc;
 
-	lock_from_caller(op, &record);
-	rc = admit(op, lock, &record);
+	rc = admit(op, lock, &record.grant);
 	if (rc == 0)
 		rc = grant_write(op, lock, NULL, &record);
 	if (rc == 0)
@@ -109,7 +97,7 @@ int lock_take(struct op *op, struct slice lock, int64_t ttl, enum atlock_priorit
 		rc = dir_touch(op, lock);
 	/* A lock that was free has no waiters, so no circle can close here. */
 	if (rc == 0)
-		rc = event_lock(op, ATLOCK_EVENT_ACQUIRED, lock, &record);
+		rc = event_lock(op, ATLOCK_EVENT_ACQUIRED, lock, &record.grant);
 	*out = record;
 	return rc;
 }
@@ -117,24 +105,22 @@ int lock_take(struct op *op, struct slice lock, int64_t ttl, enum atlock_priorit
 /* Claims a pending grant, and with `ttl` != 0 starts a new lease. Returns 1. */
 static int lock_reenter(struct op *op, struct slice lock, struct record_lock *record, int64_t ttl)
 {
+	struct record_grant *grant = &record->grant;
 	struct record_lock old = *record;
-	bool claims = old.state == RECORD_PENDING;
+	bool claims = grant->state == RECORD_PENDING;
 	int rc;
 
 	if (!claims && ttl == 0)
 		return 1;
 	if (ttl != 0)
-		record->ttl = ttl;
-	record->state = RECORD_ACQUIRED;
-	record->claim_by = 0;
-	record->renewed = op->now;
-	record->expires = record->ttl == ATLOCK_NEVER ? ATLOCK_NEVER : op->now + record->ttl;
-	record->version++;
-	rc = record->expires > old.expires ? shared_guard(op, lock, record) : 0;
+		grant->ttl = ttl;
+	grant_begin_lease(op, grant);
+	grant->version++;
+	rc = grant->expires > old.grant.expires ? shared_guard(op, lock, grant) : 0;
 	if (rc == 0)
 		rc = table_lock_put(op, lock, &old, record);
 	if (rc == 0)
-		rc = event_lock(op, claims ? ATLOCK_EVENT_CLAIMED : ATLOCK_EVENT_RENEWED, lock, record);
+		rc = event_lock(op, claims ? ATLOCK_EVENT_CLAIMED : ATLOCK_EVENT_RENEWED, lock, grant);
 	return rc < 0 ? rc : 1;
 }
 
@@ -144,19 +130,19 @@ int lock_again(struct op *op, struct slice lock, int64_t ttl, const struct text_
 	struct record_lock old = *record;
 	int rc;
 
-	ends_claim(op, record->token);
+	ends_claim(op, record->grant.token);
 	rc = ttl != 0 || change->meta_len > 0 ? allow_action(op, lock, POLICY_WRITE) : 0;
 	if (rc == 0)
 		rc = lock_reenter(op, lock, record, ttl);
 	if (rc != 1 || change->meta_len == 0)
 		return rc;
 	rc = lock_text_put(op, lock, change, false);
-	if (rc < 0 || record->version != old.version)
+	if (rc < 0 || record->grant.version != old.grant.version)
 		return rc < 0 ? rc : 1;
-	record->version++;
+	record->grant.version++;
 	rc = table_lock_put(op, lock, &old, record);
 	if (rc == 0)
-		rc = event_lock(op, ATLOCK_EVENT_CHANGED, lock, record);
+		rc = event_lock(op, ATLOCK_EVENT_CHANGED, lock, &record->grant);
 	return rc < 0 ? rc : 1;
 }
 
@@ -167,13 +153,13 @@ int lock_release(struct op *op, struct slice lock, const struct record_lock *rec
 	struct record_lock next;
 	int rc;
 
-	rc = event_lock(op, type, lock, record);
+	rc = event_lock(op, type, lock, &record->grant);
 	if (rc == 0 && queue == NULL) {
 		rc = table_queue_get(op, lock, &found);
 		queue = &found;
 	}
 	if (rc == 0)
-		rc = grant_note_hold(op, lock, record, queue->count > 0);
+		rc = grant_note_hold(op, lock, &record->grant, queue->count > 0);
 	if (rc == 0)
 		rc = grant_next(op, lock, record, queue, &next);
 	if (rc == 1)
@@ -184,7 +170,7 @@ int lock_release(struct op *op, struct slice lock, const struct record_lock *rec
 /* -EEXIST for a caller that asked to create the lock. */
 int lock_refuse_other(struct op *op, struct slice lock, const struct record_lock *record, bool exclusive)
 {
-	int err = exclusive ? -EEXIST : record->uid == op->caller->uid ? -EBUSY : -EACCES;
+	int err = exclusive ? -EEXIST : record->grant.holder.uid == op->caller->uid ? -EBUSY : -EACCES;
 
 	if (shared_is(lock))
 		return rules_refuse_held(op, lock, record, err, ATLOCK_LOCK_EXISTS,

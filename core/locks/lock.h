@@ -32,7 +32,4 @@ int lock_text_put(struct op *op, struct slice lock, const struct text_change *ch
 /* Refuses because another holder has the lock: -EBUSY, -EACCES if it is another user, -EEXIST if `exclusive`. */
 int lock_refuse_other(struct op *op, struct slice lock, const struct record_lock *record, bool exclusive);
 
-/* Fills the fields of a new record that come from the caller, or from the holder it takes the lock for. */
-void lock_from_caller(const struct op *op, struct record_lock *record);
-
 #endif

@@ -16,7 +16,7 @@ static int held_get(struct op *op, struct slice lock, struct record_lock *record
 {
 	int rc = table_lock_get(op, lock, record);
 
-	return rc == 0 ? !table_lock_is_held(op, record) : rc;
+	return rc == 0 ? !table_grant_is_held(op, &record->grant) : rc;
 }
 
 /* With a caller, the lock must be the caller's; without one, the name may say which holder is meant. */
@@ -30,9 +30,10 @@ static int get_in_txn(struct op *op)
 	rc = held_get(op, lock, &record);
 	if (rc != 0)
 		return rc;
-	if (op->caller != NULL && !rules_is_holder(op, &record, op->caller))
+	if (op->caller != NULL && !rules_is_holder(op, &record.grant.holder, op->caller))
 		return lock_refuse_other(op, lock, &record, false);
-	if (op->caller == NULL && get->name->who[0] != '\0' && !slice_equal(record.who, slice_of(get->name->who)))
+	if (op->caller == NULL && get->name->who[0] != '\0' &&
+	    !slice_equal(record.grant.holder.who, slice_of(get->name->who)))
 		return 1;
 	return get->out != NULL ? view_make(op, lock, &record, get->out) : 0;
 }

@@ -29,7 +29,7 @@ static int find_persistent(struct op *op, struct slice lock, struct ticket *out)
 		rc = table_ticket_get(op, lock, rank, number, out);
 		if (rc != 0)
 			return rc < 0 ? rc : op_corrupt(op, waited, -EBADMSG);
-		if (out->record.wait == 0 && rules_is_waiter(op, &out->record, op->caller))
+		if (out->record.wait == 0 && rules_is_holder(op, &out->record.holder, op->caller))
 			return 0;
 	}
 	return rc;
@@ -41,34 +41,26 @@ static int refuse_full(struct op *op, struct slice lock, const struct record_loc
 				 "the queue is full (option max_queue), try again later");
 }
 
-static int ticket_check(struct op *op, struct slice lock, const struct record_lock *record,
+static int ticket_check(struct op *op, struct slice lock, const struct record_grant *held,
 			const struct record_ticket *ticket)
 {
-	struct actor waiter = actor_of_ticket(lock, ticket);
+	struct actor waiter = actor_of(lock, &ticket->holder);
 
-	return deadlock_check_wait(op, lock, record, &waiter, NULL, 0);
+	return deadlock_check_wait(op, lock, held, &waiter, NULL, 0);
 }
 
 /* Writes the ticket, then checks whether the wait closes a circle. `record` is the lock's. */
 static int ticket_write(struct op *op, struct slice lock, const struct record_lock *record, struct acquire *acquire)
 {
-	const struct atlock_caller *caller = op->caller;
 	struct record_key text;
 	struct ticket ticket = {
 		.record = {
 			.priority = (uint8_t)acquire->priority,
-			.uid = caller->uid,
-			.gid = caller->gid,
-			.pid = (uint32_t)caller->pid,
-			.boot = op->al->boot,
-			.start = caller->bound_start,
 			.wait = op->wait,
 			.instance = op->al->instance,
 			.since = op->now,
 			.ttl = acquire->ttl,
-			.owner = slice_of(caller->owner),
-			.who = slice_of(caller->who),
-			.host = slice_of(op->al->host),
+			.holder = table_holder(op, op->caller),
 		},
 	};
 	int64_t timeout = acquire->timeout;
@@ -87,10 +79,10 @@ static int ticket_write(struct op *op, struct slice lock, const struct record_lo
 	if (rc == 0)
 		rc = event_ticket(op, ATLOCK_EVENT_QUEUED, ATLOCK_OK, lock, &ticket);
 	if (rc == 0)
-		rc = ticket_check(op, lock, record, &ticket.record);
+		rc = ticket_check(op, lock, &record->grant, &ticket.record);
 	if (rc < 0)
 		return rc;
-	op_bound(op, ticket.record.who, ticket.record.start);
+	op_bound(op, ticket.record.holder.who, ticket.record.holder.start);
 	acquire->ticket = ticket.number;
 	rc = table_ticket_get(op, lock, table_rank(ticket.record.priority), ticket.number, &ticket);
 	if (rc == 1) {
@@ -134,7 +126,7 @@ int queue_join(struct op *op, struct slice lock, const struct record_lock *recor
 	struct ticket ticket = { .number = 0 };
 	int rc;
 
-	if (self != NULL && record->state != RECORD_DELAYED && rules_is_holder(op, record, self))
+	if (self != NULL && record->grant.state != RECORD_DELAYED && rules_is_holder(op, &record->grant.holder, self))
 		return rules_refuse_held(
 			op, lock, record, -EDEADLK, ATLOCK_DEADLOCK,
 			"your session holds it and would wait for ever: rm it first, or go on without waiting");

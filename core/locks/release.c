@@ -21,17 +21,17 @@ static int release_in_txn(struct op *op)
 	op->call = METRICS_RELEASE;
 	rc = expire_lock_queue(op, lock, &record, &queue);
 	if (rc == 0)
-		rc = rules_meant(op, &record);
+		rc = rules_meant(op, &record.grant);
 	if (rc == 1 && op->request->token != 0)
 		return rules_refuse_free(op, lock);
 	if (rc != 0)
 		return rc;
 	rc = rules_may_change(op, lock, &record, POLICY_FORCE);
 	if (rc == 0)
-		rc = rules_version(op, &record);
+		rc = rules_version(op, &record.grant);
 	if (rc < 0)
 		return rc;
-	own = rules_is_holder(op, &record, op->caller);
+	own = rules_is_holder(op, &record.grant.holder, op->caller);
 	/* An open file that is closed cannot keep its lock, whatever the policy says. */
 	if (own && holder_kind(op->caller->who) != HOLDER_FLOCK)
 		rc = allow_action(op, lock, POLICY_RELEASE);

@@ -19,47 +19,38 @@
  * A session, process or open file is the same only within one boot; a process or session also needs the same start. A session's
  * start may be unknown, if its leader had exited before it was read: then the number must do.
  */
-static bool is_same(const struct op *op, struct slice owner, struct slice who, uint64_t start, uint32_t boot,
-		    const struct atlock_caller *caller)
+bool rules_is_holder(const struct op *op, const struct record_holder *holder, const struct atlock_caller *caller)
 {
-	if (!slice_equal(owner, slice_of(caller->owner)) || !slice_equal(who, slice_of(caller->who)))
+	if (!slice_equal(holder->owner, slice_of(caller->owner)) || !slice_equal(holder->who, slice_of(caller->who)))
 		return false;
 	switch (holder_kind(caller->who)) {
-	case HOLDER_PROCESS: return boot == op->al->boot && start == caller->bound_start;
+	case HOLDER_PROCESS: return holder->boot == op->al->boot && holder->start == caller->bound_start;
 	case HOLDER_SESSION:
-		return boot == op->al->boot && (start == caller->bound_start || start == 0 || caller->bound_start == 0);
-	case HOLDER_FLOCK: return boot == op->al->boot;
+		return holder->boot == op->al->boot &&
+		       (holder->start == caller->bound_start || holder->start == 0 || caller->bound_start == 0);
+	case HOLDER_FLOCK: return holder->boot == op->al->boot;
 	default: return true;
 	}
 }
 
-bool rules_is_holder(const struct op *op, const struct record_lock *record, const struct atlock_caller *caller)
+bool rules_is_disabled(const struct record_holder *holder)
 {
-	return is_same(op, record->owner, record->who, record->start, record->boot, caller);
-}
-
-bool rules_is_waiter(const struct op *op, const struct record_ticket *record, const struct atlock_caller *caller)
-{
-	return is_same(op, record->owner, record->who, record->start, record->boot, caller);
-}
-
-bool rules_is_disabled(const struct record_lock *record)
-{
-	return slice_equal(record->who, slice_of(HOLDER_DISABLE)) &&
-	       slice_equal(record->owner, slice_of(HOLDER_DISABLE_OWNER));
+	return slice_equal(holder->who, slice_of(HOLDER_DISABLE)) &&
+	       slice_equal(holder->owner, slice_of(HOLDER_DISABLE_OWNER));
 }
 
 /* By mode and policy. Only the first of the caller's groups is known here: in doubt the reason is hidden. */
 static bool may_see_reason(struct op *op, struct slice lock, const struct record_lock *record)
 {
+	const struct record_holder *holder = &record->grant.holder;
 	const struct atlock_caller *caller = op->caller;
 
 	if (caller == NULL)
 		return false;
-	if (caller->admin || (caller->uid == record->uid && slice_equal(record->owner, slice_of(caller->owner))))
+	if (caller->admin || (caller->uid == holder->uid && slice_equal(holder->owner, slice_of(caller->owner))))
 		return true;
 	if ((record->mode & (S_IRGRP | S_IROTH)) != (S_IRGRP | S_IROTH) &&
-	    ((record->mode & S_IRGRP) == 0 || caller->gid != record->gid))
+	    ((record->mode & S_IRGRP) == 0 || caller->gid != holder->gid))
 		return false;
 	return allow_reads(op, lock, "reason");
 }
@@ -100,6 +91,7 @@ static int refuse_delayed(struct op *op, struct slice lock, const char *path, co
 int rules_refuse_held(struct op *op, struct slice lock, const struct record_lock *record, int err,
 		      enum atlock_code code, const char *advice)
 {
+	const struct record_grant *grant = &record->grant;
 	int64_t offset = op->wall - op->now;
 	char path[ATLOCK_PATH_MAX];
 	char since[TEXT_TIME_MAX];
@@ -111,14 +103,14 @@ int rules_refuse_held(struct op *op, struct slice lock, const struct record_lock
 		return err;
 	if (dir_path(op, lock, path, sizeof(path)) < 0 || table_queue_get(op, lock, &queue) < 0)
 		return err;
-	text_time(record->expires == ATLOCK_NEVER ? ATLOCK_NEVER : record->expires + offset, until, sizeof(until));
-	if (record->state == RECORD_DELAYED)
+	text_time(grant->expires == ATLOCK_NEVER ? ATLOCK_NEVER : grant->expires + offset, until, sizeof(until));
+	if (grant->state == RECORD_DELAYED)
 		return refuse_delayed(op, lock, path, until, queue.count, err, code);
-	text_time(record->acquired + offset, since, sizeof(since));
+	text_time(grant->acquired + offset, since, sizeof(since));
 	held_reason(op, lock, record, reason, sizeof(reason));
 	why_set(op->why, err, code, "%s is held by %.*s@%.*s since %s until %s, %ju waiting%s: %s", path,
-		(int)record->owner.len, (const char *)record->owner.data, (int)record->who.len,
-		(const char *)record->who.data, since, until, (uintmax_t)queue.count, reason, advice);
+		(int)grant->holder.owner.len, (const char *)grant->holder.owner.data, (int)grant->holder.who.len,
+		(const char *)grant->holder.who.data, since, until, (uintmax_t)queue.count, reason, advice);
 	why_parts(op->why, path, advice);
 	return err;
 }
@@ -129,15 +121,15 @@ static int refuse_stale(struct op *op)
 		       "the lock you opened has expired or was released: acquire it again");
 }
 
-int rules_meant(struct op *op, const struct record_lock *record)
+int rules_meant(struct op *op, const struct record_grant *grant)
 {
 	const char *who = op->request->name->who;
 
-	if (record->state == RECORD_DELAYED)
+	if (grant->state == RECORD_DELAYED)
 		return 1;
-	if (op->request->token != 0 && op->request->token != record->token)
+	if (op->request->token != 0 && op->request->token != grant->token)
 		return refuse_stale(op);
-	return who[0] != '\0' && !slice_equal(record->who, slice_of(who));
+	return who[0] != '\0' && !slice_equal(grant->holder.who, slice_of(who));
 }
 
 int rules_refuse_free(struct op *op, struct slice lock)
@@ -167,19 +159,19 @@ static bool names_holder(const struct op *op)
 }
 
 /* What a caller that is not the holder can do. `force`: it may override, but has not named the holder. `buf` is for the text. */
-static const char *change_advice(const struct op *op, const struct record_lock *record, bool force,
+static const char *change_advice(const struct op *op, const struct record_holder *other, bool force,
 				 char buf[ATLOCK_WHO_MAX + 80], enum atlock_advice *kind)
 {
 	*kind = force ? ATLOCK_ADVICE_NAME : ATLOCK_ADVICE_OTHER;
 	if (force) {
 		(void)snprintf(buf, ATLOCK_WHO_MAX + 80,
-			       "to override that, name its holder: add @%.*s to the lock's name", (int)record->who.len,
-			       (const char *)record->who.data);
+			       "to override that, name its holder: add @%.*s to the lock's name", (int)other->who.len,
+			       (const char *)other->who.data);
 		return buf;
 	}
-	if (record->uid != op->caller->uid)
+	if (other->uid != op->caller->uid)
 		return "ask its holder or an administrator";
-	if (record->who.len > 4 && memcmp(record->who.data, "sid:", 4) == 0) {
+	if (other->who.len > 4 && memcmp(other->who.data, "sid:", 4) == 0) {
 		*kind = ATLOCK_ADVICE_SESSION;
 		return "another session of yours has it: release it there, let its lease end, or ask an administrator";
 	}
@@ -189,46 +181,48 @@ static const char *change_advice(const struct op *op, const struct record_lock *
 
 int rules_may_change(struct op *op, struct slice lock, const struct record_lock *record, enum policy_action by)
 {
-	bool own = record->uid == op->caller->uid;
+	const struct record_holder *holder = &record->grant.holder;
+	bool own = holder->uid == op->caller->uid;
 	char buf[ATLOCK_WHO_MAX + 80];
 	enum atlock_advice kind;
 	bool force;
 	int err;
 
-	if (rules_is_disabled(record))
+	if (rules_is_disabled(holder))
 		return rules_refuse_held(op, lock, record, -EPERM, ATLOCK_PERMISSION_DENIED,
 					 "no user can release it while the option disable_apply is set");
-	if (rules_is_holder(op, record, op->caller))
+	if (rules_is_holder(op, holder, op->caller))
 		return 0;
 	force = may_force(op, lock, by);
 	if (force && names_holder(op))
 		return 0;
 	err = rules_refuse_held(op, lock, record, own ? -EPERM : -EACCES, ATLOCK_PERMISSION_DENIED,
-				change_advice(op, record, force, buf, &kind));
-	return record->state == RECORD_DELAYED ? err : why_advise(op->why, err, kind);
+				change_advice(op, holder, force, buf, &kind));
+	return record->grant.state == RECORD_DELAYED ? err : why_advise(op->why, err, kind);
 }
 
 int rules_may_change_ticket(struct op *op, struct slice lock, const struct record_ticket *record)
 {
 	const struct atlock_caller *caller = op->caller;
 	char path[ATLOCK_PATH_MAX];
-	int err = record->uid == caller->uid ? -EPERM : -EACCES;
+	int err = record->holder.uid == caller->uid ? -EPERM : -EACCES;
 
-	if (rules_is_waiter(op, record, caller) || may_force(op, lock, POLICY_FORCE))
+	if (rules_is_holder(op, &record->holder, caller) || may_force(op, lock, POLICY_FORCE))
 		return 0;
 	if (op->why == NULL || dir_path(op, lock, path, sizeof(path)) < 0)
 		return err;
 	return why_set(op->why, err, ATLOCK_PERMISSION_DENIED,
-		       "that place in the queue of %s belongs to %.*s@%.*s: ask them", path, (int)record->owner.len,
-		       (const char *)record->owner.data, (int)record->who.len, (const char *)record->who.data);
+		       "that place in the queue of %s belongs to %.*s@%.*s: ask them", path,
+		       (int)record->holder.owner.len, (const char *)record->holder.owner.data,
+		       (int)record->holder.who.len, (const char *)record->holder.who.data);
 }
 
-int rules_version(struct op *op, const struct record_lock *record)
+int rules_version(struct op *op, const struct record_grant *grant)
 {
-	if (op->request->version == 0 || op->request->version == record->version)
+	if (op->request->version == 0 || op->request->version == grant->version)
 		return 0;
 	return why_set(op->why, -EAGAIN, ATLOCK_VERSION_CONFLICT, "the lock is at version %ju, not %ju: read it again",
-		       (uintmax_t)record->version, (uintmax_t)op->request->version);
+		       (uintmax_t)grant->version, (uintmax_t)op->request->version);
 }
 
 int rules_ttl(const struct atlock_options *options, const struct atlock_caller *caller, int64_t asked, int64_t *ttl,

@@ -8,11 +8,10 @@
 #include "table.h"
 
 /* Whether a record (its owner, who, bound process and boot) is the caller's. */
-bool rules_is_holder(const struct op *op, const struct record_lock *record, const struct atlock_caller *caller);
-bool rules_is_waiter(const struct op *op, const struct record_ticket *record, const struct atlock_caller *caller);
+bool rules_is_holder(const struct op *op, const struct record_holder *holder, const struct atlock_caller *caller);
 
 /* Whether the lock is held by the option disable_apply. */
-bool rules_is_disabled(const struct record_lock *record);
+bool rules_is_disabled(const struct record_holder *holder);
 
 /*
  * 0 if the caller may change the lock: its holder; or an administrator or a caller that the policy allows `by`, if the
@@ -27,10 +26,10 @@ int rules_may_change_ticket(struct op *op, struct slice lock, const struct recor
  * Whether a record, after expire_lock(), is the lock that the request means: 0, or 1 if the lock is free for this request: it has
  * no holder, or another holder than the who in the name. -ESTALE if it was granted anew since the caller's token.
  */
-int rules_meant(struct op *op, const struct record_lock *record);
+int rules_meant(struct op *op, const struct record_grant *grant);
 
 /* -EAGAIN unless the request's version, if it has one, is the lock's. */
-int rules_version(struct op *op, const struct record_lock *record);
+int rules_version(struct op *op, const struct record_grant *grant);
 
 /* The lease that a request gets: its own, the default, or none. -EINVAL. allow_lease() decides whether it may be endless. */
 int rules_ttl(const struct atlock_options *options, const struct atlock_caller *caller, int64_t asked, int64_t *ttl,

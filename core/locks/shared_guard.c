@@ -133,7 +133,7 @@ static int guard_others(struct op *op, struct slice resource, struct slice self)
 		       blockers.count > BLOCKERS_NAMED ? " and others" : "");
 }
 
-int shared_guard(struct op *op, struct slice lock, const struct record_lock *held)
+int shared_guard(struct op *op, struct slice lock, const struct record_grant *held)
 {
 	struct record_shared shared;
 	struct record_app app;
@@ -147,22 +147,22 @@ int shared_guard(struct op *op, struct slice lock, const struct record_lock *hel
 		return why_set(op->why, -ENOENT, ATLOCK_LOCK_NOT_FOUND, "there is no shared/%.*s: make it first",
 			       (int)resource.len, (const char *)resource.data);
 	if (rc == 0)
-		rc = shared_app_load(op, resource, held->who, &app);
+		rc = shared_app_load(op, resource, held->holder.who, &app);
 	if (rc == 1)
 		return why_set(op->why, -EINVAL, ATLOCK_INVALID_REQUEST,
-			       "%.*s is no app of shared/%.*s: create apps/%.*s in it first", (int)held->who.len,
-			       (const char *)held->who.data, (int)resource.len, (const char *)resource.data,
-			       (int)held->who.len, (const char *)held->who.data);
+			       "%.*s is no app of shared/%.*s: create apps/%.*s in it first", (int)held->holder.who.len,
+			       (const char *)held->holder.who.data, (int)resource.len, (const char *)resource.data,
+			       (int)held->holder.who.len, (const char *)held->holder.who.data);
 	if (rc != 0)
 		return rc;
-	if (app.uid != held->uid && (op->caller == NULL || !op->caller->admin))
+	if (app.uid != held->holder.uid && (op->caller == NULL || !op->caller->admin))
 		return why_set(op->why, -EACCES, ATLOCK_PERMISSION_DENIED,
-			       "the app %.*s belongs to %.*s: ask them or an administrator", (int)held->who.len,
-			       (const char *)held->who.data, (int)app.owner.len, (const char *)app.owner.data);
+			       "the app %.*s belongs to %.*s: ask them or an administrator", (int)held->holder.who.len,
+			       (const char *)held->holder.who.data, (int)app.owner.len, (const char *)app.owner.data);
 	if (held->ttl == ATLOCK_NEVER)
 		return why_set(op->why, -EINVAL, ATLOCK_INVALID_REQUEST,
 			       "the right to stop a shared resource always has a lease: renew it while you need it");
-	return guard_others(op, resource, held->who);
+	return guard_others(op, resource, held->holder.who);
 }
 
 int shared_request(const struct atlock_request *req, struct atlock_why *why)

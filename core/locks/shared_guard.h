@@ -31,7 +31,7 @@ void shared_lock(struct slice resource, struct atlock_name *out);
  * 0 if the lock may be held as `held` says (who, uid, lease), or belongs to another tree. -EBUSY if another app is not known to
  * be down, -EINVAL if who is no app of the resource or nothing would end the lock, -EACCES if the app belongs to another user.
  */
-int shared_guard(struct op *op, struct slice lock, const struct record_lock *held);
+int shared_guard(struct op *op, struct slice lock, const struct record_grant *held);
 
 /* Checks a request to take a lock, without reading the store: -EINVAL if it does not name the app that stops. */
 int shared_request(const struct atlock_request *req, struct atlock_why *why);

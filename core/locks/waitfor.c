@@ -34,14 +34,9 @@ static struct slice actor_repo(struct slice lock, struct slice who)
 	return (struct slice){ key, end != NULL ? (size_t)(end - key) : lock.len };
 }
 
-struct actor actor_of_lock(struct slice lock, const struct record_lock *record)
+struct actor actor_of(struct slice lock, const struct record_holder *holder)
 {
-	return (struct actor){ record->owner, record->who, actor_repo(lock, record->who), record->start, record->boot };
-}
-
-struct actor actor_of_ticket(struct slice lock, const struct record_ticket *record)
-{
-	return (struct actor){ record->owner, record->who, actor_repo(lock, record->who), record->start, record->boot };
+	return (struct actor){ holder->owner, holder->who, actor_repo(lock, holder->who), holder->start, holder->boot };
 }
 
 struct actor actor_of_caller(struct slice lock, const struct op *op, const struct atlock_caller *caller)
@@ -82,11 +77,6 @@ static uint64_t actor_hash(const struct actor *actor)
 	return hash != 0 ? hash : 1;
 }
 
-bool waitfor_holds(const struct op *op, const struct record_lock *record)
-{
-	return record->state != RECORD_DELAYED && table_lock_due(record) >= op->now;
-}
-
 /* The actor's next wait that is not past its deadline, as table_wait_next(). */
 static int wait_next(struct op *op, const struct actor *actor, uint64_t *number, uint8_t *rank, struct slice *lock)
 {
@@ -98,7 +88,7 @@ static int wait_next(struct op *op, const struct actor *actor, uint64_t *number,
 		rc = table_ticket_get(op, *lock, *rank, *number, &ticket);
 		if (rc != 0)
 			return rc < 0 ? rc : op_corrupt(op, *lock, -EBADMSG);
-		waiter = actor_of_ticket(*lock, &ticket.record);
+		waiter = actor_of(*lock, &ticket.record.holder);
 		if (ticket.record.deadline >= op->now && actor_same(&waiter, actor))
 			return 0;
 	}
@@ -198,9 +188,9 @@ static int edge_holder(struct waitfor *graph, const struct step *step, struct ac
 
 	if (rc != 0)
 		return rc;
-	if (!waitfor_holds(graph->op, &record))
+	if (!table_grant_is_held(graph->op, &record.grant))
 		return 1;
-	*to = actor_of_lock(step->lock, &record);
+	*to = actor_of(step->lock, &record.grant.holder);
 	return 0;
 }
 
@@ -247,7 +237,7 @@ static int edge_behind(struct waitfor *graph, struct step *top, struct actor *to
 			rc = 0;
 			continue;
 		}
-		top->waiter = actor_of_ticket(top->lock, &ticket.record);
+		top->waiter = actor_of(top->lock, &ticket.record.holder);
 		rc = edge_holder(graph, top, to);
 		if (rc != 1)
 			return rc;
@@ -309,10 +299,10 @@ int waitfor_from(struct waitfor *graph, const struct actor *start, bool any, siz
 	return rc < 0 ? rc : graph_search(graph, 0, start, 1, any, first, &end);
 }
 
-int waitfor_new(struct waitfor *graph, struct slice lock, const struct record_lock *record, const struct actor *waiter,
-		const struct actor *behind, size_t n)
+int waitfor_new(struct waitfor *graph, struct slice lock, const struct record_holder *holder,
+		const struct actor *waiter, const struct actor *behind, size_t n)
 {
-	struct actor holder = actor_of_lock(lock, record);
+	struct actor blocker = actor_of(lock, holder);
 	struct actor ends[BEHIND_MAX + 1] = { *waiter };
 	struct mark *mark = graph_mark(graph, waiter);
 	size_t first;
@@ -327,11 +317,11 @@ int waitfor_new(struct waitfor *graph, struct slice lock, const struct record_lo
 		n = BEHIND_MAX;
 	for (size_t i = 0; i < n; i++)
 		ends[1 + i] = behind[i];
-	for (end = 0; end <= n && !actor_same(&holder, &ends[end]); end++)
+	for (end = 0; end <= n && !actor_same(&blocker, &ends[end]); end++)
 		;
 	if (end > n) {
-		mark = graph_mark(graph, &holder);
-		rc = mark == NULL ? -ENOMEM : graph_push(graph, &holder, mark);
+		mark = graph_mark(graph, &blocker);
+		rc = mark == NULL ? -ENOMEM : graph_push(graph, &blocker, mark);
 		if (rc == 0)
 			rc = graph_search(graph, 1, ends, n + 1, false, &first, &end);
 		if (rc != 1)

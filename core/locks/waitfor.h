@@ -36,16 +36,12 @@ struct waitfor {
 	size_t mark_count, mark_cap; /* capacity is a power of two */
 };
 
-struct actor actor_of_lock(struct slice lock, const struct record_lock *record);
-struct actor actor_of_ticket(struct slice lock, const struct record_ticket *record);
+struct actor actor_of(struct slice lock, const struct record_holder *holder);
 struct actor actor_of_caller(struct slice lock, const struct op *op, const struct atlock_caller *caller);
 bool actor_same(const struct actor *a, const struct actor *b);
 
 /* Whether the actor waits, by its own ticket or behind a call: 1 or 0. */
 int actor_waits(struct op *op, const struct actor *actor);
-
-/* Whether a lock's record says that it is held at this instant. */
-bool waitfor_holds(const struct op *op, const struct record_lock *record);
 
 /*
  * Searches for a path from `start` back to itself, or with `any` for any circle on the way: 1 and the index of the circle's first
@@ -57,8 +53,8 @@ int waitfor_from(struct waitfor *graph, const struct actor *start, bool any, siz
  * The same for a wait that has just begun: searches for a path from the lock's holder to the waiter, or to one of the `n` holders
  * behind the call. The first step is that wait.
  */
-int waitfor_new(struct waitfor *graph, struct slice lock, const struct record_lock *record, const struct actor *waiter,
-		const struct actor *behind, size_t n);
+int waitfor_new(struct waitfor *graph, struct slice lock, const struct record_holder *holder,
+		const struct actor *waiter, const struct actor *behind, size_t n);
 
 /* The newest request of a step, and its rank. */
 int waitfor_newest(struct op *op, const struct step *step, uint64_t *number, uint8_t *rank);

@@ -46,19 +46,37 @@ static const struct field tail_fields[] = {
 };
 
 static const struct field lock_fields[] = {
-	F(lock, U8, state),     F(lock, U8, priority), F(lock, U16, mode),     F(lock, U32, uid),
-	F(lock, U32, gid),      F(lock, U32, pid),     F(lock, U32, boot),     F(lock, U64, start),
-	F(lock, U64, token),    F(lock, U64, version), F(lock, U64, id_time),  F(lock, U32, id_random),
-	F(lock, U64, acquired), F(lock, U64, renewed), F(lock, U64, expires),  F(lock, U64, ttl),
-	F(lock, U64, claim_by), F(lock, U64, ticket),  F(lock, STRING, owner), F(lock, STRING, who),
-	F(lock, STRING, host),
+	F(lock, U8, grant.state),
+	F(lock, U8, grant.priority),
+	F(lock, U16, mode),
+	F(lock, U32, grant.holder.uid),
+	F(lock, U32, grant.holder.gid),
+	F(lock, U32, grant.holder.pid),
+	F(lock, U32, grant.holder.boot),
+	F(lock, U64, grant.holder.start),
+	F(lock, U64, grant.token),
+	F(lock, U64, grant.version),
+	F(lock, U64, grant.id_time),
+	F(lock, U32, grant.id_random),
+	F(lock, U64, grant.acquired),
+	F(lock, U64, grant.renewed),
+	F(lock, U64, grant.expires),
+	F(lock, U64, grant.ttl),
+	F(lock, U64, grant.claim_by),
+	F(lock, U64, grant.ticket),
+	F(lock, STRING, grant.holder.owner),
+	F(lock, STRING, grant.holder.who),
+	F(lock, STRING, grant.holder.host),
 };
 
 static const struct field ticket_fields[] = {
-	F(ticket, U8, priority), F(ticket, U32, uid),      F(ticket, U32, gid),  F(ticket, U32, pid),
-	F(ticket, U32, boot),    F(ticket, U64, start),    F(ticket, U64, wait), F(ticket, U64, instance),
-	F(ticket, U64, since),   F(ticket, U64, deadline), F(ticket, U64, ttl),  F(ticket, STRING, owner),
-	F(ticket, STRING, who),  F(ticket, STRING, host),
+	F(ticket, U8, priority),       F(ticket, U32, holder.uid),
+	F(ticket, U32, holder.gid),    F(ticket, U32, holder.pid),
+	F(ticket, U32, holder.boot),   F(ticket, U64, holder.start),
+	F(ticket, U64, wait),          F(ticket, U64, instance),
+	F(ticket, U64, since),         F(ticket, U64, deadline),
+	F(ticket, U64, ttl),           F(ticket, STRING, holder.owner),
+	F(ticket, STRING, holder.who), F(ticket, STRING, holder.host),
 };
 
 static const struct field queue_fields[] = {

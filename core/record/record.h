@@ -128,15 +128,22 @@ struct record_tail {
 	uint64_t events;   /* bytes of the events in the store */
 };
 
-struct record_lock {
-	uint8_t state; /* enum record_state */
-	uint8_t priority;
-	uint16_t mode;
+/* Who holds or waits: owner and who, and what tells a process or session from a later one with the same number. */
+struct record_holder {
 	uint32_t uid;
 	uint32_t gid;
 	uint32_t pid;
 	uint32_t boot;  /* the boot of the host that `pid` and a session number belong to */
 	uint64_t start; /* start time of a "pid:" holder's process or a "sid:" holder's session leader */
+	struct slice owner;
+	struct slice who;
+	struct slice host;
+};
+
+/* What one holder has of a lock. */
+struct record_grant {
+	uint8_t state; /* enum record_state */
+	uint8_t priority;
 	uint64_t token;
 	uint64_t version;
 	uint64_t id_time;
@@ -147,26 +154,23 @@ struct record_lock {
 	int64_t ttl;
 	int64_t claim_by; /* RECORD_PENDING only */
 	uint64_t ticket;
-	struct slice owner;
-	struct slice who;
-	struct slice host;
+	struct record_holder holder;
+};
+
+/* A lock, and the grant that it has. Functions about one holder take the grant, so that a lock may get several. */
+struct record_lock {
+	uint16_t mode; /* permission bits of its file */
+	struct record_grant grant;
 };
 
 struct record_ticket {
 	uint8_t priority;
-	uint32_t uid;
-	uint32_t gid;
-	uint32_t pid;
-	uint32_t boot;
-	uint64_t start;
 	uint64_t wait;     /* the blocked call's number in its manager; 0: no call is blocked */
 	uint64_t instance; /* that manager */
 	int64_t since;
 	int64_t deadline;
 	int64_t ttl;
-	struct slice owner;
-	struct slice who;
-	struct slice host;
+	struct record_holder holder;
 };
 
 struct record_queue {

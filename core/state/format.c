@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "scan.h"
+#include "table.h"
 #include "why.h"
 
 struct format {
@@ -23,9 +24,9 @@ static int ids_enter(struct op *op)
 		struct record_key index;
 
 		/* Skips an unreadable record: fsck adds its index entry. */
-		if (record_decode(RECORD_LOCK, scan.value, &record) < 0 || record.state == RECORD_DELAYED)
+		if (record_decode(RECORD_LOCK, scan.value, &record) < 0 ||
+		    !table_grant_index(&record.grant, TABLE_ID, &index))
 			continue;
-		index = record_key_id(record.id_time, record.id_random, record.token);
 		rc = store_put(op->txn, record_key_slice(&index), lock);
 		if (rc < 0)
 			return rc;

@@ -55,10 +55,10 @@ static bool matches(struct slice want, struct slice is)
 }
 
 bool holder_index_matches(const struct op *op, const struct holder_index_filter *filter, struct slice lock,
-			  const struct record_lock *record)
+			  const struct record_grant *grant)
 {
-	return table_lock_is_held(op, record) && matches(filter->owner, record->owner) &&
-	       matches(filter->who, record->who) && matches(filter->host, record->host) &&
+	return table_grant_is_held(op, grant) && matches(filter->owner, grant->holder.owner) &&
+	       matches(filter->who, grant->holder.who) && matches(filter->host, grant->holder.host) &&
 	       (filter->repo.data == NULL || name_in_repo(lock, filter->repo));
 }
 
@@ -74,12 +74,15 @@ static int walk_entry(struct op *op, const struct holder_index_filter *filter, h
 	rc = table_lock_get(op, lock, &record);
 	if (rc != 0)
 		return rc < 0 ? rc : op_corrupt(op, lock, -EBADMSG);
-	return holder_index_matches(op, filter, lock, &record) ? fn(op, arg, lock, &record) : 0;
+	return holder_index_matches(op, filter, lock, &record.grant) ? fn(op, arg, lock, &record) : 0;
 }
 
-struct record_key holder_index_place(const struct record_lock *record)
+struct record_key holder_index_place(const struct record_grant *grant)
 {
-	return record_key_held(TABLE_HELD, record->owner, record->who, record->token);
+	struct record_key key = { .len = 0 };
+
+	(void)table_grant_index(grant, TABLE_HELD, &key);
+	return key;
 }
 
 static bool is_behind(struct slice key, struct slice other)

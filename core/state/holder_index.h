@@ -27,11 +27,11 @@ struct holder_index_filter {
 };
 
 /* The position of a held lock in the order of a walk. */
-struct record_key holder_index_place(const struct record_lock *record);
+struct record_key holder_index_place(const struct record_grant *grant);
 
 /* Whether the lock is held now and matches; ignores `after`. */
 bool holder_index_matches(const struct op *op, const struct holder_index_filter *filter, struct slice lock,
-			  const struct record_lock *record);
+			  const struct record_grant *grant);
 
 /* Returns 0 to continue; any other value ends the walk, which returns it. `lock` points into the store. */
 typedef int holder_index_fn(struct op *op, void *arg, struct slice lock, const struct record_lock *record);

@@ -428,7 +428,7 @@ int op_call(struct atlock *al, const struct atlock_caller *caller, enum metrics_
 }
 
 void op_tell(struct op *op, const struct record_ticket *ticket, int err, enum atlock_code code,
-	     const struct record_lock *granted)
+	     const struct record_grant *granted)
 {
 	struct notice *notice;
 

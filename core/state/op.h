@@ -146,7 +146,7 @@ int op_tail(struct op *op);
 
 /* Gathered until after the commit. */
 void op_tell(struct op *op, const struct record_ticket *ticket, int err, enum atlock_code code,
-	     const struct record_lock *granted);
+	     const struct record_grant *granted);
 
 /* Sets the deadlock cycle that calls refused from now on are told of; returns the newest, NULL if there is none. */
 void op_circle(struct op *op, const char *text);

@@ -23,22 +23,22 @@ static int event_bytes(struct op *op, struct slice lock, size_t owner, size_t wh
 	return path < 0 ? path : 0;
 }
 
-static uint64_t lock_events(const struct record_lock *record)
+static uint64_t lock_events(const struct record_grant *grant)
 {
-	if (record == NULL || record->state == RECORD_DELAYED)
+	if (grant == NULL || grant->state == RECORD_DELAYED)
 		return 0;
-	return record->state == RECORD_PENDING ? PENDING_EVENTS : 1;
+	return grant->state == RECORD_PENDING ? PENDING_EVENTS : 1;
 }
 
-static int lock_bytes(struct op *op, struct slice lock, const struct record_lock *record, uint64_t *out)
+static int lock_bytes(struct op *op, struct slice lock, const struct record_grant *grant, uint64_t *out)
 {
-	uint64_t events = lock_events(record);
+	uint64_t events = lock_events(grant);
 	int rc;
 
 	*out = 0;
 	if (events == 0)
 		return 0;
-	rc = event_bytes(op, lock, record->owner.len, record->who.len, record->host.len, out);
+	rc = event_bytes(op, lock, grant->holder.owner.len, grant->holder.who.len, grant->holder.host.len, out);
 	*out *= events;
 	return rc;
 }
@@ -50,14 +50,15 @@ static void owed_set(struct op *op, uint64_t less, uint64_t more)
 	op->tail_dirty = true;
 }
 
-int owed_lock(struct op *op, struct slice lock, const struct record_lock *old, const struct record_lock *new)
+int owed_lock(struct op *op, struct slice lock, const struct record_grant *old, const struct record_grant *new)
 {
 	uint64_t less = 0;
 	uint64_t more = 0;
 	int rc;
 
-	if (old != NULL && new != NULL && lock_events(old) == lock_events(new) && old->owner.len == new->owner.len &&
-	    old->who.len == new->who.len && old->host.len == new->host.len)
+	if (old != NULL && new != NULL && lock_events(old) == lock_events(new) &&
+	    old->holder.owner.len == new->holder.owner.len && old->holder.who.len == new->holder.who.len &&
+	    old->holder.host.len == new->holder.host.len)
 		return 0;
 	rc = lock_bytes(op, lock, old, &less);
 	if (rc == 0)
@@ -72,7 +73,7 @@ int owed_lock(struct op *op, struct slice lock, const struct record_lock *old, c
 
 static int ticket_bytes(struct op *op, struct slice lock, const struct record_ticket *ticket, uint64_t *out)
 {
-	int rc = event_bytes(op, lock, ticket->owner.len, ticket->who.len, ticket->host.len, out);
+	int rc = event_bytes(op, lock, ticket->holder.owner.len, ticket->holder.who.len, ticket->holder.host.len, out);
 
 	*out *= TICKET_EVENTS;
 	return rc;
@@ -99,7 +100,7 @@ static int lock_one(struct op *op, struct slice key, struct slice value, uint64_
 	struct record_lock record;
 
 	*bytes = 0;
-	return record_decode(RECORD_LOCK, value, &record) < 0 ? 0 : lock_bytes(op, lock, &record, bytes);
+	return record_decode(RECORD_LOCK, value, &record) < 0 ? 0 : lock_bytes(op, lock, &record.grant, bytes);
 }
 
 #define TICKET_END 10 /* bytes of a ticket's key after the lock: NUL, rank, number */

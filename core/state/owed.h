@@ -12,7 +12,7 @@
  * Counts the change of a lock from `old` to `new`, NULL being none; or an added or removed ticket. The tail must be
  * loaded.
  */
-int owed_lock(struct op *op, struct slice lock, const struct record_lock *old, const struct record_lock *new);
+int owed_lock(struct op *op, struct slice lock, const struct record_grant *old, const struct record_grant *new);
 int owed_ticket(struct op *op, struct slice lock, const struct record_ticket *ticket, bool added);
 
 /* Recounts everything from the records: for a store that an older version wrote, and for a check. */

@@ -36,7 +36,7 @@ static int resolve_step(struct op *op, uint64_t *dir, const char *text, size_t l
 	rc = table_lock_get(op, name_slice(&name), &record);
 	if (rc < 0)
 		return rc;
-	if (rc == 0 && table_lock_is_held(op, &record))
+	if (rc == 0 && table_grant_is_held(op, &record.grant))
 		return why_set(op->why, -ENOTDIR, ATLOCK_INVALID_REQUEST, "%s is a lock: nothing is below it",
 			       component);
 	return why_set(op->why, -ENOENT, ATLOCK_LOCK_NOT_FOUND, "there is no directory %s: make it first", component);

@@ -37,31 +37,104 @@ int table_lock_get(struct op *op, struct slice lock, struct record_lock *out)
 	return op_get(op, RECORD_LOCK, &key, out);
 }
 
-int64_t table_lock_due(const struct record_lock *record)
+int64_t table_grant_due(const struct record_grant *grant)
 {
-	if (record->state == RECORD_PENDING && record->claim_by < record->expires)
-		return record->claim_by;
-	return record->expires;
+	if (grant->state == RECORD_PENDING && grant->claim_by < grant->expires)
+		return grant->claim_by;
+	return grant->expires;
 }
 
-bool table_lock_is_held(const struct op *op, const struct record_lock *record)
+bool table_grant_is_held(const struct op *op, const struct record_grant *grant)
 {
-	return record->state != RECORD_DELAYED && table_lock_due(record) >= op->now;
+	return grant->state != RECORD_DELAYED && table_grant_due(grant) >= op->now;
 }
 
-static bool held(const struct record_lock *record)
+static bool held(const struct record_grant *grant)
 {
-	return record != NULL && record->state != RECORD_DELAYED;
+	return grant != NULL && grant->state != RECORD_DELAYED;
+}
+
+/* --- Indexes --- */
+
+bool table_grant_index(const struct record_grant *grant, enum record_table table, struct record_key *out)
+{
+	int64_t due = table_grant_due(grant);
+
+	if (table == TABLE_DUE) {
+		if (due != ATLOCK_NEVER)
+			*out = record_key_due(due, DUE_LOCK, grant->token);
+		return due != ATLOCK_NEVER;
+	}
+	if (!held(grant))
+		return false;
+	if (table == TABLE_HELD)
+		record_key_set_held(out, table, grant->holder.owner, grant->holder.who, grant->token);
+	else
+		record_key_set_id(out, grant->id_time, grant->id_random, grant->token);
+	return true;
+}
+
+bool table_ticket_index(const struct ticket *ticket, enum record_table table, struct record_key *out)
+{
+	const struct record_ticket *record = &ticket->record;
+
+	if (table == TABLE_WAITS)
+		record_key_set_held(out, table, record->holder.owner, record->holder.who, ticket->number);
+	else if (record->deadline != ATLOCK_NEVER)
+		*out = record_key_due(record->deadline, DUE_TICKET, ticket->number);
+	return table == TABLE_WAITS || record->deadline != ATLOCK_NEVER;
+}
+
+struct slice table_ticket_place(unsigned char buf[1 + ATLOCK_KEY_MAX], struct slice lock, const struct ticket *ticket)
+{
+	buf[0] = table_rank(ticket->record.priority);
+	memcpy(buf + 1, lock.data, lock.len);
+	return (struct slice){ buf, 1 + lock.len };
+}
+
+/* --- Locks --- */
+
+static int index_move(struct op *op, enum record_table table, struct slice lock, const struct record_grant *old,
+		      const struct record_grant *new)
+{
+	struct record_key before;
+	struct record_key after;
+	bool had = old != NULL && table_grant_index(old, table, &before);
+	bool has = new != NULL &&table_grant_index(new, table, &after);
+	int rc = 0;
+
+	if (had && has && slice_equal(record_key_slice(&before), record_key_slice(&after)))
+		return 0;
+	if (had) {
+		rc = table_drop(op, &before);
+		if (table == TABLE_HELD)
+			tally_add(op, table, old->holder.owner, -1);
+	}
+	if (rc == 0 && has) {
+		rc = table_put_raw(op, &after, lock);
+		if (table == TABLE_HELD)
+			tally_add(op, table, new->holder.owner, 1);
+		if (table == TABLE_DUE)
+			op_due(op, table_grant_due(new));
+	}
+	return rc;
 }
 
 /*
- * Counts held locks along the event chain. A change without an event, as the end of a delay, also records its time in
- * the tail.
+ * Moves the indexes, and counts held locks along the event chain. A change without an event, as the end of a delay,
+ * also records its time in the tail.
  */
-static int count_held(struct op *op, struct slice lock, const struct record_lock *old, const struct record_lock *new)
+static int grant_move(struct op *op, struct slice lock, const struct record_grant *old, const struct record_grant *new)
 {
-	int rc = op_tail(op);
+	bool ends = held(old) && (!held(new) || new->token != old->token);
+	int rc = index_move(op, TABLE_HELD, lock, old, new);
 
+	if (rc == 0)
+		rc = index_move(op, TABLE_ID, lock, old, new);
+	if (rc == 0)
+		rc = index_move(op, TABLE_DUE, lock, old, new);
+	if (rc == 0)
+		rc = op_tail(op);
 	if (rc < 0)
 		return rc;
 	if (!held(old) && held(new))
@@ -69,74 +142,8 @@ static int count_held(struct op *op, struct slice lock, const struct record_lock
 	else if (held(old) && !held(new) && op->tail.held > 0)
 		op->tail.held--;
 	op->tail_dirty = true;
+	op_changed(op, ends ? ATLOCK_CHANGE_END : ATLOCK_CHANGE_LOCK, lock);
 	return owed_lock(op, lock, old, new);
-}
-
-static int lock_index_holder(struct op *op, struct slice lock, const struct record_lock *old,
-			     const struct record_lock *new)
-{
-	int rc = 0;
-
-	if (held(old) && held(new) && old->token == new->token && slice_equal(old->owner, new->owner) &&
-	    slice_equal(old->who, new->who))
-		return 0;
-	if (held(old)) {
-		struct record_key key;
-
-		record_key_set_held(&key, TABLE_HELD, old->owner, old->who, old->token);
-		rc = table_drop(op, &key);
-		tally_add(op, TABLE_HELD, old->owner, -1);
-	}
-	if (rc == 0 && held(new)) {
-		struct record_key key;
-
-		record_key_set_held(&key, TABLE_HELD, new->owner, new->who, new->token);
-		rc = table_put_raw(op, &key, lock);
-		tally_add(op, TABLE_HELD, new->owner, 1);
-	}
-	return rc;
-}
-
-static int lock_index_id(struct op *op, struct slice lock, const struct record_lock *old, const struct record_lock *new)
-{
-	struct record_key key;
-	int rc = 0;
-
-	if (held(old) && held(new) && old->token == new->token && old->id_time == new->id_time &&
-	    old->id_random == new->id_random)
-		return 0;
-	if (held(old)) {
-		record_key_set_id(&key, old->id_time, old->id_random, old->token);
-		rc = table_drop(op, &key);
-	}
-	if (rc == 0 && held(new)) {
-		record_key_set_id(&key, new->id_time, new->id_random, new->token);
-		rc = table_put_raw(op, &key, lock);
-	}
-	return rc;
-}
-
-static int lock_index_due(struct op *op, struct slice lock, const struct record_lock *old,
-			  const struct record_lock *new)
-{
-	int64_t before = old != NULL ? table_lock_due(old) : ATLOCK_NEVER;
-	int64_t after = new != NULL ? table_lock_due(new) : ATLOCK_NEVER;
-	int rc = 0;
-
-	if (before == after && old != NULL && new != NULL && old->token == new->token)
-		return 0;
-	if (before != ATLOCK_NEVER) {
-		struct record_key key = record_key_due(before, DUE_LOCK, old->token);
-
-		rc = table_drop(op, &key);
-	}
-	if (rc == 0 && after != ATLOCK_NEVER) {
-		struct record_key key = record_key_due(after, DUE_LOCK, new->token);
-
-		rc = table_put_raw(op, &key, lock);
-		op_due(op, after);
-	}
-	return rc;
 }
 
 int table_lock_put(struct op *op, struct slice lock, const struct record_lock *old, const struct record_lock *new)
@@ -146,17 +153,7 @@ int table_lock_put(struct op *op, struct slice lock, const struct record_lock *o
 
 	record_key_set_of(&key, TABLE_LOCK, lock);
 	rc = op_put(op, RECORD_LOCK, &key, new);
-	if (rc == 0)
-		rc = lock_index_holder(op, lock, old, new);
-	if (rc == 0)
-		rc = lock_index_id(op, lock, old, new);
-	if (rc == 0)
-		rc = lock_index_due(op, lock, old, new);
-	if (rc == 0)
-		rc = count_held(op, lock, old, new);
-	op_changed(op, held(old) && (!held(new) || new->token != old->token) ? ATLOCK_CHANGE_END : ATLOCK_CHANGE_LOCK,
-		   lock);
-	return rc;
+	return rc == 0 ? grant_move(op, lock, old != NULL ? &old->grant : NULL, &new->grant) : rc;
 }
 
 int table_lock_del(struct op *op, struct slice lock, const struct record_lock *old)
@@ -167,20 +164,15 @@ int table_lock_del(struct op *op, struct slice lock, const struct record_lock *o
 	record_key_set_of(&key, TABLE_LOCK, lock);
 	rc = table_drop(op, &key);
 	if (rc == 0)
-		rc = lock_index_holder(op, lock, old, NULL);
-	if (rc == 0)
-		rc = lock_index_id(op, lock, old, NULL);
-	if (rc == 0)
-		rc = lock_index_due(op, lock, old, NULL);
-	if (rc == 0)
-		rc = count_held(op, lock, old, NULL);
+		rc = grant_move(op, lock, &old->grant, NULL);
 	if (rc == 0) {
 		record_key_set_of(&key, TABLE_TEXT, lock);
 		rc = table_del(op, &key);
 	}
-	op_changed(op, held(old) ? ATLOCK_CHANGE_END : ATLOCK_CHANGE_LOCK, lock);
 	return rc;
 }
+
+/* --- Tickets --- */
 
 uint8_t table_rank(uint8_t priority)
 {
@@ -244,63 +236,52 @@ static int count_waiting(struct op *op, struct slice lock, const struct ticket *
 	return rc == 0 ? table_queue_put(op, lock, &queue) : rc;
 }
 
-/* Rank and lock: the value of the indexes of tickets. */
-static struct slice ticket_place(unsigned char buf[1 + ATLOCK_KEY_MAX], struct slice lock, const struct ticket *ticket)
+/* Enters a ticket in an index, or removes its entry. */
+static int ticket_index(struct op *op, enum record_table table, const struct ticket *ticket, const struct slice *place)
 {
-	buf[0] = table_rank(ticket->record.priority);
-	memcpy(buf + 1, lock.data, lock.len);
-	return (struct slice){ buf, 1 + lock.len };
+	struct record_key key;
+
+	if (!table_ticket_index(ticket, table, &key))
+		return 0;
+	return place != NULL ? table_put_raw(op, &key, *place) : table_drop(op, &key);
 }
 
 int table_ticket_put(struct op *op, struct slice lock, const struct ticket *ticket)
 {
-	const struct record_ticket *record = &ticket->record;
 	unsigned char buf[1 + ATLOCK_KEY_MAX];
-	struct slice place = ticket_place(buf, lock, ticket);
+	struct slice place = table_ticket_place(buf, lock, ticket);
 	struct record_key key;
 	int rc;
 
 	position_note(op, lock, buf[0], ticket->number);
 	record_key_set_ticket(&key, lock, buf[0], ticket->number);
-	rc = op_put(op, RECORD_TICKET, &key, record);
-	if (rc == 0) {
-		record_key_set_held(&key, TABLE_WAITS, record->owner, record->who, ticket->number);
-		rc = table_put_raw(op, &key, place);
-		tally_add(op, TABLE_WAITS, record->owner, 1);
-	}
-	if (rc == 0 && record->deadline != ATLOCK_NEVER) {
-		struct record_key due = record_key_due(record->deadline, DUE_TICKET, ticket->number);
-
-		rc = table_put_raw(op, &due, place);
-		op_due(op, record->deadline);
-	}
+	rc = op_put(op, RECORD_TICKET, &key, &ticket->record);
+	if (rc == 0)
+		rc = ticket_index(op, TABLE_WAITS, ticket, &place);
+	if (rc == 0)
+		rc = ticket_index(op, TABLE_DUE, ticket, &place);
+	tally_add(op, TABLE_WAITS, ticket->record.holder.owner, 1);
+	op_due(op, ticket->record.deadline);
 	return rc == 0 ? count_waiting(op, lock, ticket, true) : rc;
 }
 
 int table_ticket_del(struct op *op, struct slice lock, const struct ticket *ticket)
 {
-	const struct record_ticket *record = &ticket->record;
+	uint8_t rank = table_rank(ticket->record.priority);
+	struct record_key text = record_key_number(TABLE_TICKET_TEXT, ticket->number);
 	struct record_key key;
 	int rc;
 
-	position_note(op, lock, table_rank(record->priority), ticket->number);
-	record_key_set_ticket(&key, lock, table_rank(record->priority), ticket->number);
+	position_note(op, lock, rank, ticket->number);
+	record_key_set_ticket(&key, lock, rank, ticket->number);
 	rc = table_drop(op, &key);
-	if (rc == 0) {
-		record_key_set_held(&key, TABLE_WAITS, record->owner, record->who, ticket->number);
-		rc = table_drop(op, &key);
-		tally_add(op, TABLE_WAITS, record->owner, -1);
-	}
-	if (rc == 0 && record->deadline != ATLOCK_NEVER) {
-		struct record_key due = record_key_due(record->deadline, DUE_TICKET, ticket->number);
-
-		rc = table_drop(op, &due);
-	}
-	if (rc == 0) {
-		struct record_key text = record_key_number(TABLE_TICKET_TEXT, ticket->number);
-
+	if (rc == 0)
+		rc = ticket_index(op, TABLE_WAITS, ticket, NULL);
+	if (rc == 0)
+		rc = ticket_index(op, TABLE_DUE, ticket, NULL);
+	if (rc == 0)
 		rc = table_del(op, &text);
-	}
+	tally_add(op, TABLE_WAITS, ticket->record.holder.owner, -1);
 	return rc == 0 ? count_waiting(op, lock, ticket, false) : rc;
 }
 
@@ -403,14 +384,28 @@ int table_held_next(struct op *op, struct slice owner, struct slice who, uint64_
 	return index_next(op, TABLE_HELD, owner, who, after, token, lock);
 }
 
-void table_grant_fill(struct atlock_grant *out, const struct record_lock *record)
+struct record_holder table_holder(const struct op *op, const struct atlock_caller *caller)
+{
+	return (struct record_holder){
+		.uid = caller->uid,
+		.gid = caller->gid,
+		.pid = (uint32_t)caller->pid,
+		.boot = op->al->boot,
+		.start = caller->bound_start,
+		.owner = slice_of(caller->owner),
+		.who = slice_of(caller->who),
+		.host = slice_of(op->al->host),
+	};
+}
+
+void table_grant_fill(struct atlock_grant *out, const struct record_grant *grant)
 {
 	*out = (struct atlock_grant){
-		.token = record->token,
-		.version = record->version,
-		.acquired_at = record->acquired,
-		.expires_at = record->expires,
-		.ticket = record->ticket,
-		.id_random = record->id_random,
+		.token = grant->token,
+		.version = grant->version,
+		.acquired_at = grant->acquired,
+		.expires_at = grant->expires,
+		.ticket = grant->ticket,
+		.id_random = grant->id_random,
 	};
 }

@@ -23,13 +23,26 @@ int table_lock_put(struct op *op, struct slice lock, const struct record_lock *o
 int table_lock_del(struct op *op, struct slice lock, const struct record_lock *old);
 
 /* Fills the part of a grant that callers see. */
-void table_grant_fill(struct atlock_grant *out, const struct record_lock *record);
+void table_grant_fill(struct atlock_grant *out, const struct record_grant *grant);
 
 /* When the lease, claim or delay of the lock ends by itself. ATLOCK_NEVER if none does. */
-int64_t table_lock_due(const struct record_lock *record);
+int64_t table_grant_due(const struct record_grant *grant);
 
 /* Whether the lock is held now: not if its time is over, even if expire_lock() has not written that yet. */
-bool table_lock_is_held(const struct op *op, const struct record_lock *record);
+bool table_grant_is_held(const struct op *op, const struct record_grant *grant);
+
+/*
+ * The entry of a grant in TABLE_HELD, TABLE_ID or TABLE_DUE, and of a ticket in TABLE_WAITS or TABLE_DUE: the key; false
+ * if it has none there. The value is the lock, or the ticket's place. fsck compares the indexes with these.
+ */
+bool table_grant_index(const struct record_grant *grant, enum record_table table, struct record_key *out);
+bool table_ticket_index(const struct ticket *ticket, enum record_table table, struct record_key *out);
+
+/* Rank and lock, which is where a ticket is found. */
+struct slice table_ticket_place(unsigned char buf[1 + ATLOCK_KEY_MAX], struct slice lock, const struct ticket *ticket);
+
+/* Who the caller is as a holder. */
+struct record_holder table_holder(const struct op *op, const struct atlock_caller *caller);
 
 /* Position in service order of a priority: 0 is served first. */
 uint8_t table_rank(uint8_t priority);

@@ -37,6 +37,7 @@ void atlock_ticket_clear(struct atlock_ticket *ticket)
 
 int view_make(struct op *op, struct slice lock, const struct record_lock *record, struct atlock_view *out)
 {
+	const struct record_grant *grant = &record->grant;
 	struct record_key key = record_key_of(TABLE_TEXT, lock);
 	struct record_queue queue;
 	struct seal_text meta;
@@ -54,27 +55,27 @@ int view_make(struct op *op, struct slice lock, const struct record_lock *record
 	else if (rc < 0)
 		return rc;
 	*out = (struct atlock_view){
-		.state = record->state == RECORD_PENDING ? ATLOCK_PENDING : ATLOCK_ACQUIRED,
-		.priority = (enum atlock_priority)(record->priority % ATLOCK_PRIORITIES),
-		.owner = copy(record->owner),
-		.who = copy(record->who),
-		.host = copy(record->host),
+		.state = grant->state == RECORD_PENDING ? ATLOCK_PENDING : ATLOCK_ACQUIRED,
+		.priority = (enum atlock_priority)(grant->priority % ATLOCK_PRIORITIES),
+		.owner = copy(grant->holder.owner),
+		.who = copy(grant->holder.who),
+		.host = copy(grant->holder.host),
 		.meta = copy(meta.text),
 		.meta_len = meta.text.len,
 		.meta_damaged = damaged,
-		.uid = record->uid,
-		.gid = record->gid,
+		.uid = grant->holder.uid,
+		.gid = grant->holder.gid,
 		.mode = record->mode,
-		.pid = (pid_t)record->pid,
-		.token = record->token,
-		.version = record->version,
-		.id_time = record->id_time,
-		.id_random = record->id_random,
-		.acquired_at = record->acquired,
-		.renewed_at = record->renewed,
-		.expires_at = record->expires,
-		.ttl = record->ttl,
-		.claim_by = record->claim_by,
+		.pid = (pid_t)grant->holder.pid,
+		.token = grant->token,
+		.version = grant->version,
+		.id_time = grant->id_time,
+		.id_random = grant->id_random,
+		.acquired_at = grant->acquired,
+		.renewed_at = grant->renewed,
+		.expires_at = grant->expires,
+		.ttl = grant->ttl,
+		.claim_by = grant->claim_by,
 		.waiters = queue.count,
 	};
 	seal_text_free(&meta);
@@ -103,12 +104,12 @@ int view_ticket(const struct ticket *ticket, uint64_t position, int64_t expected
 	*out = (struct atlock_ticket){
 		.ticket = ticket->number,
 		.priority = (enum atlock_priority)(record->priority % ATLOCK_PRIORITIES),
-		.owner = copy(record->owner),
-		.who = copy(record->who),
-		.host = copy(record->host),
-		.uid = record->uid,
-		.gid = record->gid,
-		.pid = (pid_t)record->pid,
+		.owner = copy(record->holder.owner),
+		.who = copy(record->holder.who),
+		.host = copy(record->holder.host),
+		.uid = record->holder.uid,
+		.gid = record->holder.gid,
+		.pid = (pid_t)record->holder.pid,
 		.parked = record->wait != 0,
 		.since = record->since,
 		.deadline = record->deadline,

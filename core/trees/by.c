@@ -51,7 +51,7 @@ static int group_show(struct op *op, void *arg, struct slice lock, const struct 
 	int rc;
 
 	if (group->place != NULL) {
-		struct record_key place = holder_index_place(record);
+		struct record_key place = holder_index_place(&record->grant);
 
 		place_set(group->place, (unsigned char)(PART_FILTER + group->at), record_key_slice(&place));
 	}
@@ -98,7 +98,7 @@ static int find_one(struct op *op, const struct group *group, struct slice lock)
 	if (rc != 0)
 		return rc < 0 ? rc : op_corrupt(op, lock, -EBADMSG);
 	for (size_t i = 0; i < group->filters && !matches; i++)
-		matches = holder_index_matches(op, &group->filter[i], lock, &record);
+		matches = holder_index_matches(op, &group->filter[i], lock, &record.grant);
 	if (!matches)
 		return 0;
 	rc = view_make(op, lock, &record, group->out);

@@ -228,7 +228,7 @@ static int host_see(struct op *op, void *arg, struct slice lock, const struct re
 	struct host_next *host = arg;
 
 	(void)op, (void)lock;
-	if (by_spell(record->host, component) >= 0 && strcmp(component, host->after) > 0 &&
+	if (by_spell(record->grant.holder.host, component) >= 0 && strcmp(component, host->after) > 0 &&
 	    (host->next[0] == '\0' || strcmp(component, host->next) < 0))
 		memcpy(host->next, component, sizeof(component));
 	return 0;

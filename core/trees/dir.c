@@ -191,7 +191,7 @@ static int refuse_lock_inside(struct op *op, struct slice lock, const struct rec
 	if (rc < 0)
 		return rc;
 	return why_set(op->why, -ENOTEMPTY, ATLOCK_LOCK_EXISTS, "not empty: %s is %s", path,
-		       record->state == RECORD_DELAYED ? "resting after its lease ended" : "held");
+		       record->grant.state == RECORD_DELAYED ? "resting after its lease ended" : "held");
 }
 
 /* Expires the locks of a directory: 0 if none is left. */
@@ -224,7 +224,7 @@ static int refuse_no_dir(struct op *op, struct slice key)
 
 	if (rc < 0)
 		return rc;
-	if (rc == 0 && table_lock_is_held(op, &record))
+	if (rc == 0 && table_grant_is_held(op, &record.grant))
 		return rules_refuse_held(op, key, &record, -ENOTDIR, ATLOCK_INVALID_REQUEST, "release it with rm");
 	return refuse_gone(op, "the directory");
 }

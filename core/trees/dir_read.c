@@ -131,7 +131,7 @@ static int list_locks(struct op *op, const struct dir_read *read)
 	}
 	while ((rc = scan_record(op, &scan, RECORD_LOCK, &record)) == 0) {
 		place_set(read->place, PART_LOCK, scan_rest(&scan));
-		if (table_lock_is_held(op, &record))
+		if (table_grant_is_held(op, &record.grant))
 			rc = list_lock(op, read, scan_name(&scan), &record);
 		if (rc != 0)
 			return rc;

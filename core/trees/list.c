@@ -22,23 +22,23 @@ struct list {
 	size_t room;
 };
 
-static bool query_matches(const struct atlock_query *query, struct slice lock, const struct record_lock *record)
+static bool query_matches(const struct atlock_query *query, struct slice lock, const struct record_grant *grant)
 {
 	struct atlock_parts parts;
 	struct atlock_name name;
 	uint64_t num;
 	char who[ATLOCK_WHO_MAX + 1];
 
-	if (query->owner != NULL && !slice_equal(record->owner, slice_of(query->owner)))
+	if (query->owner != NULL && !slice_equal(grant->holder.owner, slice_of(query->owner)))
 		return false;
-	if (query->who != NULL && !slice_equal(record->who, slice_of(query->who)))
+	if (query->who != NULL && !slice_equal(grant->holder.who, slice_of(query->who)))
 		return false;
 	if (query->pull_repo == NULL)
 		return true;
-	if (record->who.len >= sizeof(who))
+	if (grant->holder.who.len >= sizeof(who))
 		return false;
-	memcpy(who, record->who.data, record->who.len);
-	who[record->who.len] = '\0';
+	memcpy(who, grant->holder.who.data, grant->holder.who.len);
+	who[grant->holder.who.len] = '\0';
 	name_from_key(&name, lock);
 	return holder_pull(who, &num) && num == query->pull_num && atlock_name_split(&name, &parts) == 0 &&
 	       strcmp(parts.repo, query->pull_repo) == 0;
@@ -50,7 +50,7 @@ static int list_one(struct op *op, struct list *list, struct slice lock, const s
 	struct atlock_view view;
 	int rc;
 
-	if (!table_lock_is_held(op, record) || !query_matches(list->query, lock, record))
+	if (!table_grant_is_held(op, &record->grant) || !query_matches(list->query, lock, &record->grant))
 		return 0;
 	rc = view_make(op, lock, record, &view);
 	if (rc < 0)
@@ -213,7 +213,7 @@ static int has_held_below(struct op *op, struct slice prefix)
 	int rc;
 
 	while ((rc = scan_record(op, &scan, RECORD_LOCK, &record)) == 0) {
-		if (table_lock_is_held(op, &record))
+		if (table_grant_is_held(op, &record.grant))
 			return 0;
 	}
 	return rc;
@@ -237,7 +237,7 @@ static int child_show(struct op *op, const struct children *children, const stru
 	rc = record_decode(RECORD_LOCK, child->value, &record);
 	if (rc < 0)
 		return op_corrupt(op, lock, rc);
-	if (!table_lock_is_held(op, &record))
+	if (!table_grant_is_held(op, &record.grant))
 		return 0;
 	rc = view_make(op, lock, &record, &view);
 	if (rc < 0)

@@ -313,7 +313,7 @@ static int remove_check(struct op *op, const struct shared_call *call)
 
 	shared_lock(call->resource, &name);
 	rc = expire_lock(op, name_slice(&name), &lock);
-	if (rc == 0 && lock.state != RECORD_DELAYED && slice_equal(lock.who, call->app))
+	if (rc == 0 && lock.grant.state != RECORD_DELAYED && slice_equal(lock.grant.holder.who, call->app))
 		return rules_refuse_held(op, name_slice(&name), &lock, -EBUSY, ATLOCK_IN_USE, "release it first");
 	return rc < 0 ? rc : 0;
 }

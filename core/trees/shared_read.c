@@ -186,22 +186,23 @@ static void verdict_app(const struct op *op, FILE *out, struct slice name, const
 		      (int)name.len, (const char *)name.data);
 }
 
-static void verdict_held(const struct op *op, FILE *out, const struct record_lock *lock)
+static void verdict_held(const struct op *op, FILE *out, const struct record_grant *grant)
 {
 	char until[TEXT_TIME_MAX];
 
-	text_time(lock->expires + (op->wall - op->now), until, sizeof(until));
-	(void)fprintf(out, "held until %s by %.*s@%.*s\n", until, (int)lock->owner.len, (const char *)lock->owner.data,
-		      (int)lock->who.len, (const char *)lock->who.data);
+	text_time(grant->expires + (op->wall - op->now), until, sizeof(until));
+	(void)fprintf(out, "held until %s by %.*s@%.*s\n", until, (int)grant->holder.owner.len,
+		      (const char *)grant->holder.owner.data, (int)grant->holder.who.len,
+		      (const char *)grant->holder.who.data);
 }
 
 /* The verdict's word is printed first but known last, so the lines are buffered. */
 static int verdict_write(struct op *op, const struct shared_read *read, struct slice self,
-			 const struct record_lock *lock)
+			 const struct record_grant *grant)
 {
 	struct record_key from = record_key_app(read->resource, slice_of(""));
 	bool anybody = false;
-	bool refused = lock != NULL && !slice_equal(lock->who, self);
+	bool refused = grant != NULL && !slice_equal(grant->holder.who, self);
 	unsigned int blocking = 0;
 	struct record_app record;
 	struct slice name;
@@ -216,8 +217,8 @@ static int verdict_write(struct op *op, const struct shared_read *read, struct s
 		anybody = true;
 		verdict_app(op, out, name, &record, slice_equal(name, self), &blocking);
 	}
-	if (lock != NULL)
-		verdict_held(op, out, lock);
+	if (grant != NULL)
+		verdict_held(op, out, grant);
 	if (fclose(out) != 0 && rc >= 0)
 		rc = -ENOMEM;
 	if (rc >= 0)
@@ -245,8 +246,9 @@ static int verdict_in_txn(struct op *op)
 	rc = table_lock_get(op, name_slice(&name), &lock);
 	if (rc < 0)
 		return rc;
-	held = rc == 0 && lock.state != RECORD_DELAYED && table_lock_due(&lock) >= op->now;
-	return verdict_write(op, read, read->app.len == 0 && held ? lock.who : read->app, held ? &lock : NULL);
+	held = rc == 0 && table_grant_is_held(op, &lock.grant);
+	return verdict_write(op, read, read->app.len == 0 && held ? lock.grant.holder.who : read->app,
+			     held ? &lock.grant : NULL);
 }
 
 int atlock_verdict(struct atlock *al, const char *resource, const char *app, char **text, size_t *len)

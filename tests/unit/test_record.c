@@ -26,43 +26,49 @@ static const struct record_tail tail = {
 static const struct record_anchor anchor = { 2, UINT64_MAX, -3, TEXT("root"),
 					     TEXT("0123456789abcdef0123456789abcdef") };
 static const struct record_lock lock = {
-	.state = RECORD_PENDING,
-	.priority = 3,
 	.mode = 0777,
-	.uid = UINT32_MAX,
-	.gid = 2,
-	.pid = 3,
-	.boot = 0xdeadbeef,
-	.start = 4,
-	.token = 5,
-	.version = 6,
-	.id_time = 7,
-	.id_random = 8,
-	.acquired = -9,
-	.renewed = 10,
-	.expires = INT64_MAX,
-	.ttl = 12,
-	.claim_by = 13,
-	.ticket = 14,
-	.owner = TEXT("alice"),
-	.who = TEXT("build-17"),
-	.host = TEXT(""),
+	.grant = {
+		.state = RECORD_PENDING,
+		.priority = 3,
+		.token = 5,
+		.version = 6,
+		.id_time = 7,
+		.id_random = 8,
+		.acquired = -9,
+		.renewed = 10,
+		.expires = INT64_MAX,
+		.ttl = 12,
+		.claim_by = 13,
+		.ticket = 14,
+		.holder = {
+			.uid = UINT32_MAX,
+			.gid = 2,
+			.pid = 3,
+			.boot = 0xdeadbeef,
+			.start = 4,
+			.owner = TEXT("alice"),
+			.who = TEXT("build-17"),
+			.host = TEXT(""),
+		},
+	},
 };
 static const struct record_ticket ticket = {
 	.priority = 1,
-	.uid = 2,
-	.gid = 3,
-	.pid = 4,
-	.boot = 5,
-	.start = 6,
 	.wait = 7,
 	.instance = 8,
 	.since = 9,
 	.deadline = INT64_MAX,
 	.ttl = 11,
-	.owner = TEXT("bob"),
-	.who = TEXT("pr:5"),
-	.host = TEXT("host"),
+	.holder = {
+		.uid = 2,
+		.gid = 3,
+		.pid = 4,
+		.boot = 5,
+		.start = 6,
+		.owner = TEXT("bob"),
+		.who = TEXT("pr:5"),
+		.host = TEXT("host"),
+	},
 };
 static const struct record_queue queue = { 3, -1, 2, 300 };
 static const struct record_hold hold = { 4, INT64_MAX };
@@ -178,16 +184,16 @@ static void lock_fields_are_read_back(void **state)
 
 	(void)state;
 	assert_int_equal(record_decode(RECORD_LOCK, (struct slice){ bytes, len }, &got), 0);
-	assert_int_equal(got.state, RECORD_PENDING);
+	assert_int_equal(got.grant.state, RECORD_PENDING);
 	assert_int_equal(got.mode, 0777);
-	assert_int_equal(got.uid, UINT32_MAX);
-	assert_int_equal(got.boot, 0xdeadbeef);
-	assert_int_equal(got.acquired, -9);
-	assert_int_equal(got.expires, INT64_MAX);
-	assert_int_equal(got.ticket, 14);
-	assert_int_equal(got.who.len, 8);
-	assert_memory_equal(got.who.data, "build-17", 8);
-	assert_int_equal(got.host.len, 0);
+	assert_int_equal(got.grant.holder.uid, UINT32_MAX);
+	assert_int_equal(got.grant.holder.boot, 0xdeadbeef);
+	assert_int_equal(got.grant.acquired, -9);
+	assert_int_equal(got.grant.expires, INT64_MAX);
+	assert_int_equal(got.grant.ticket, 14);
+	assert_int_equal(got.grant.holder.who.len, 8);
+	assert_memory_equal(got.grant.holder.who.data, "build-17", 8);
+	assert_int_equal(got.grant.holder.host.len, 0);
 }
 
 /* The bytes on disk must never change by accident. */

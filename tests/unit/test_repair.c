@@ -149,13 +149,17 @@ static void lock_with_a_damaged_key_is_held_under_both_names(void **state)
 	struct record_key key = key_of(TABLE_LOCK, "global/a");
 	unsigned char buf[RECORD_MAX];
 	struct record_lock record = {
-		.state = RECORD_ACQUIRED,
-		.token = 1,
-		.expires = ATLOCK_NEVER,
-		.ttl = ATLOCK_NEVER,
-		.owner = slice_of("alice"),
-		.who = slice_of("1"),
-		.host = slice_of("h"),
+		.grant = {
+			.state = RECORD_ACQUIRED,
+			.token = 1,
+			.expires = ATLOCK_NEVER,
+			.ttl = ATLOCK_NEVER,
+			.holder = {
+				.owner = slice_of("alice"),
+				.who = slice_of("1"),
+				.host = slice_of("h"),
+			},
+		},
 	};
 	int len = record_encode(RECORD_LOCK, &record, buf);
 
@@ -320,7 +324,9 @@ static void newer_record_stops_the_repair(void **state)
 {
 	struct stage *s = *state;
 	struct record_key key = key_of(TABLE_LOCK, "global/b");
-	struct record_lock record = { .owner = slice_of("bob"), .who = slice_of("1"), .host = slice_of("h") };
+	struct record_lock record = {
+		.grant.holder = { .owner = slice_of("bob"), .who = slice_of("1"), .host = slice_of("h") },
+	};
 	unsigned char buf[RECORD_MAX];
 	int len = record_encode(RECORD_LOCK, &record, buf);
 	uint32_t crc;
