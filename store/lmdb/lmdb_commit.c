@@ -20,7 +20,6 @@
 #include "lmdb_log.h"
 #include "lmdb_mark.h"
 #include "lmdb_readers.h"
-#include "lmdb_replay.h"
 #include "lmdb_space.h"
 #include "lmdb_view.h"
 

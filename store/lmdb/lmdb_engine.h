@@ -11,16 +11,15 @@
  *	lmdb_view.c     reads, and the pool of read transactions
  *	lmdb_readers.c  who reads an older state
  *	lmdb_batch.c    a batch of updates as one commit
- *	lmdb_commit.c     how a layer is committed: in the log, or as a transaction of LMDB
- *	lmdb_flush.c   the flush: what the log has becomes a transaction of LMDB
- *	lmdb_flusher.c   the same on a thread of its own, while commits go on
+ *	lmdb_commit.c   how a layer is committed: in the log, or as a transaction of LMDB
+ *	lmdb_flush.c    the flush: what the log has becomes a transaction of LMDB
+ *	lmdb_flusher.c  the same on a thread of its own, while commits go on
  *	lmdb_layer.c    what the log says, in memory
  *	lmdb_log.c      the log on disk
  *	lmdb_replay.c   reading it
  *	lmdb_copy.c     a copy while it is in use
- *	lmdb_space.c     the map's growth, blocks allocated ahead, when space is low
+ *	lmdb_space.c    the map's growth, blocks allocated ahead, when space is low
  *	lmdb_pages.c    how many pages a transaction can take
- *	lmdb_shape.c    what the tree is like that this depends on
  *	lmdb_mark.c     the number by which log and transaction know each other
  *	lmdb_error.c    what an LMDB code means
  *

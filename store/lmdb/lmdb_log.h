@@ -8,6 +8,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+struct layer;
+
 /* The log. The leader's; of a readonly engine, under pool_lock. */
 struct lmdb_log {
 	int fd;  /* -1: there is none */
@@ -69,5 +71,8 @@ int lmdb_log_write(struct lmdb_log *log, bool ordered, bool sync);
 
 /* Opens the file, if there is one. 0 or a negative errno. */
 int log_file_open(struct lmdb_log *log);
+
+/* lmdb_replay.c: brings `*layer` up to what the log says about transaction `base`, from what was read before. -EUCLEAN: damaged. */
+int lmdb_log_read(struct lmdb_log *log, uint64_t base, uint64_t mark, struct layer **layer);
 
 #endif

@@ -2,11 +2,10 @@
  * Reading the log: when the store is opened, and again and again in a process that reads along. What is read is the run with
  * the mark of LMDB's transaction and then the one that continues it; see lmdb_log.c.
  */
-#include "lmdb_replay.h"
+#include "lmdb_log.h"
 
 #include "crc32c.h"
 #include "lmdb_layer.h"
-#include "lmdb_log.h"
 #include "lmdb_log_format.h"
 
 #include <endian.h>

@@ -13,10 +13,11 @@
 #include "lmdb_layer.h"
 #include "lmdb_pages.h"
 #include "lmdb_readers.h"
-#include "lmdb_shape.h"
+#include "lmdb_view.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -149,6 +150,62 @@ static void blocks_ahead(struct engine *engine, uint64_t end, uint64_t reserve, 
 	atomic_store_explicit(&engine->space_tight, engine->allocated < ahead, memory_order_relaxed);
 }
 
+/* What LMDB's tree is like, as its newest transaction has it. map_lock held shared, or by the leader, as the next. */
+static void shape_look(struct engine *engine, struct lmdb_shape *out)
+{
+	MDB_stat tree;
+	MDB_stat list;
+	int rc;
+
+	memset(out, 0, sizeof(*out));
+	struct lmdb_view *view = lmdb_view_take(engine, &rc);
+	if (view == NULL)
+		return;
+	if (mdb_stat(view->txn, engine->dbi, &tree) == 0 && mdb_stat(view->txn, 0, &list) == 0) {
+		out->leaves = tree.ms_leaf_pages;
+		out->branches = tree.ms_branch_pages;
+		out->overflow = tree.ms_overflow_pages;
+		out->depth = tree.ms_depth;
+		out->list_pages = list.ms_leaf_pages + list.ms_branch_pages;
+		out->list_depth = list.ms_depth;
+	}
+	lmdb_view_give(engine, view);
+}
+
+/*
+ * Counts the free pages, as far as `enough`. LMDB lists them in its database 0, by the transaction that gave them up: an array of numbers
+ * behind its length.
+ */
+static void shape_count(struct engine *engine, struct lmdb_shape *shape, uint64_t enough)
+{
+	MDB_cursor *cursor;
+	MDB_val key;
+	MDB_val value;
+	int rc;
+
+	shape->free = 0;
+	shape->later = 0;
+	struct lmdb_view *view = lmdb_view_take(engine, &rc);
+	if (view == NULL)
+		return;
+	if (mdb_cursor_open(view->txn, 0, &cursor) == 0) {
+		/* There is no more than one record for each page. */
+		for (uint64_t i = 0; i <= shape->pages && shape->free < enough; i++) {
+			size_t given_up_by;
+			size_t pages;
+
+			if (mdb_cursor_get(cursor, &key, &value, MDB_NEXT) != 0 || key.mv_size < sizeof(given_up_by) ||
+			    value.mv_size < sizeof(pages))
+				break;
+			memcpy(&given_up_by, key.mv_data, sizeof(given_up_by));
+			memcpy(&pages, value.mv_data, sizeof(pages));
+			*(given_up_by < mdb_txn_id(view->txn) ? &shape->free : &shape->later) += pages;
+		}
+		mdb_cursor_close(cursor);
+	}
+	lmdb_view_give(engine, view);
+}
+
 static uint64_t beyond(uint64_t a, uint64_t b)
 {
 	return a > b ? a - b : 0;
@@ -164,7 +221,7 @@ static void space_look(struct engine *engine, struct space *space, uint64_t end)
 	static const struct lmdb_put half = { .writes = LAYER_MAX / 2 };
 	uint64_t page = engine->page;
 
-	lmdb_shape_look(engine, &space->shape);
+	shape_look(engine, &space->shape);
 	space->shape.pages = end / page;
 	space->promised = atomic_load_explicit(&engine->promised, memory_order_relaxed);
 	uint64_t least = space_reserve(engine, end);
@@ -174,7 +231,7 @@ static void space_look(struct engine *engine, struct space *space, uint64_t end)
 	/* LMDB leaves the last page of its map unused. */
 	uint64_t capacity = clamp(engine->allocated, 0, engine->limit - page);
 	if (capacity < end + reserve + layer)
-		lmdb_shape_count(engine, &space->shape, (4 * reserve + layer + beyond(end, capacity)) / page);
+		shape_count(engine, &space->shape, (4 * reserve + layer + beyond(end, capacity)) / page);
 	uint64_t spare = capacity + space->shape.free * page;
 
 	space->ahead = beyond(capacity, end) / page;
@@ -313,7 +370,7 @@ void lmdb_space_init(struct engine *engine, uint64_t max_bytes)
 		if (engine->layer != NULL && engine->layer->writes.count > 0) {
 			struct lmdb_shape shape;
 
-			lmdb_shape_look(engine, &shape);
+			shape_look(engine, &shape);
 			shape.pages = end / engine->page;
 			end += lmdb_pages_needed(&shape, engine->page, engine->layer->writes.count,
 						 engine->layer->overflow)

@@ -12,9 +12,9 @@
 #include "lmdb_error.h"
 #include "lmdb_guard.h"
 #include "lmdb_layer.h"
+#include "lmdb_log.h"
 #include "lmdb_mark.h"
 #include "lmdb_readers.h"
-#include "lmdb_replay.h"
 #include "txn_run.h"
 #include "writes.h"
 

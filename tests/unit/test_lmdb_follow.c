@@ -4,7 +4,6 @@
 #include "lmdb_layer.h"
 #include "lmdb_log.h"
 #include "lmdb_log_format.h"
-#include "lmdb_replay.h"
 #include "scratch.h"
 
 #include <fcntl.h>
