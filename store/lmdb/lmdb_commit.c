@@ -43,7 +43,7 @@ static bool log_is_better(struct engine *engine, const struct layer *layer)
 {
 	if (atomic_load_explicit(&engine->space_low, memory_order_relaxed))
 		return lmdb_space_squeezes(engine, lmdb_log_bytes(&engine->log)) && lmdb_readers_lag(engine);
-	return layer->writes.count + layer->overflow <= LAYER_MAX && lmdb_space_fits(engine, layer);
+	return layer_count(layer) + layer_overflow(layer) <= LAYER_MAX && lmdb_space_fits(engine, layer);
 }
 
 /* Once LMDB may be dead, it is unknown which of its transactions an entry would continue. */
@@ -54,7 +54,7 @@ static bool log_takes_it(const struct engine *engine)
 
 static bool commit_is_done(const struct engine *engine, const struct layer *layer, enum commit_how how)
 {
-	return layer == engine->layer && (how == COMMIT_ANY || layer->writes.count == 0);
+	return layer == engine->layer && (how == COMMIT_ANY || layer_count(layer) == 0);
 }
 
 /* By a transaction of LMDB, or if that cannot be by the log. */
@@ -165,7 +165,7 @@ void lmdb_commit_end(struct engine *engine)
 	lmdb_flusher_end(engine);
 	if (engine->reader != NULL) {
 		/* Without entries it cannot be taken for part of a copy that is put in the place of LMDB's file. */
-		if (lmdb_guard_holds(engine, true) && (engine->layer->writes.count == 0 || lmdb_flush_all(engine) == 0))
+		if (lmdb_guard_holds(engine, true) && (layer_count(engine->layer) == 0 || lmdb_flush_all(engine) == 0))
 			lmdb_log_void(&engine->log);
 		engine->reader->layer = NULL;
 		lmdb_view_give(engine, engine->reader);

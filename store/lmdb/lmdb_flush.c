@@ -74,8 +74,8 @@ int lmdb_flush_apply(struct engine *engine, const struct layer *layer, uint64_t 
 	if (rc != 0)
 		return rc;
 	rc = lmdb_mark_write(engine, txn, mark);
-	for (size_t i = 0; rc == 0 && i < layer->writes.count; i++)
-		rc = write_apply(engine, txn, layer->writes.list[i]);
+	for (size_t i = 0; rc == 0 && i < layer_count(layer); i++)
+		rc = write_apply(engine, txn, layer_at(layer, i));
 	return txn_end(engine, txn, rc);
 }
 
@@ -90,7 +90,7 @@ static int piece_apply(struct engine *engine, const struct layer *layer, size_t 
 	if (count == 0)
 		rc = lmdb_mark_write(engine, txn, lmdb_mark(engine, txn));
 	for (size_t i = from; rc == 0 && i < from + count; i++)
-		rc = write_apply(engine, txn, layer->writes.list[i]);
+		rc = write_apply(engine, txn, layer_at(layer, i));
 	return txn_end(engine, txn, rc);
 }
 
@@ -205,8 +205,8 @@ static int pieces_flush(struct engine *engine)
 	/* Of what is not in the log on disk, a crash of the machine must not leave a part. */
 	int rc = engine->sync_off ? -lmdb_log_sync(&engine->log) : 0;
 
-	while (rc == 0 && done < engine->layer->writes.count) {
-		size_t left = engine->layer->writes.count - done;
+	while (rc == 0 && done < layer_count(engine->layer)) {
+		size_t left = layer_count(engine->layer) - done;
 		size_t count = left < PIECE ? left : PIECE;
 
 		rc = piece_flush_some(engine, done, &count);

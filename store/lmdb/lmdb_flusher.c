@@ -1,7 +1,7 @@
 /*
  * The flusher: a thread that flushes while commits go on, so that no commit waits for LMDB. It makes one transaction of
  * the layer that is committed at that moment, with a mark chosen beforehand. Meanwhile commits go on, in the log's other
- * half and in layers that contain that one (`under`), and views lie on either of LMDB's transactions. Later, before
+ * half and in a layer over the frozen one, and views lie on either of LMDB's transactions. Later, before
  * a batch of its own, the leader takes over: from then on only what came meanwhile is laid over LMDB.
  *
  * It is done only if there is space for the worst case of this and of what may come meanwhile. If it fails nevertheless,
@@ -103,13 +103,13 @@ static void flush_start(struct engine *engine)
 	    !lmdb_log_can_turn(&engine->log) || !thread_start(engine))
 		return;
 	uint64_t mark = lmdb_mark_new();
-	struct layer *over = layer_over(layer, mark);
-	if (over == NULL)
+	struct layer *active = layer_freeze(layer, mark);
+	if (active == NULL)
 		return;
 	flusher->layer = layer_hold(layer);
 	flusher->mark = mark;
 	lmdb_log_turn(&engine->log, mark);
-	lmdb_publish(engine, over);
+	lmdb_publish(engine, active);
 	atomic_fetch_add(&engine->turn, 2);
 	state_set(flusher, FLUSHER_BUSY);
 }
@@ -118,7 +118,7 @@ static void flush_start(struct engine *engine)
 static int rest_publish(struct engine *engine)
 {
 	struct lmdb_view *reader = engine->reader;
-	struct layer *rest = layer_rest(engine->layer);
+	struct layer *rest = layer_thaw(engine->layer);
 
 	if (rest == NULL)
 		return ENOMEM;
@@ -177,7 +177,7 @@ int lmdb_flusher_wait(struct engine *engine, struct layer *layer, struct layer *
 	if (rc == 0 && !given)
 		return 0;
 	layer_drop(*rest);
-	*rest = rc != 0 ? NULL : same ? layer_hold(engine->layer) : layer_rest(layer);
+	*rest = rc != 0 ? NULL : same ? layer_hold(engine->layer) : layer_thaw(layer);
 	if (rc == 0 && *rest == NULL)
 		rc = ENOMEM;
 	return rc;

@@ -45,10 +45,8 @@ static struct layer *layer_make(struct layer_bytes *bytes, uint64_t base, size_t
 	atomic_fetch_add(&bytes->refs, 1);
 	layer->bytes = bytes;
 	layer->base = base;
-	layer->under = NULL;
+	layer->frozen = NULL;
 	layer->next = 0;
-	layer->fresh = 0;
-	layer->fresh_overflow = 0;
 	layer->overflow = 0;
 	layer->runs = 0;
 	layer->writes = (struct writes){ .list = layer->list, .count = 0 };
@@ -102,7 +100,7 @@ void layer_drop(struct layer *layer)
 	if (layer != NULL && atomic_fetch_sub(&layer->refs, 1) == 1) {
 		struct layer_bytes *bytes = layer->bytes;
 
-		layer_drop(layer->under);
+		layer_drop(layer->frozen);
 		free(atomic_exchange(&bytes->spare, layer));
 		bytes_drop(bytes);
 	}
@@ -145,7 +143,7 @@ static size_t write_overflow(const struct txn_write *write)
  * Most keys are searched for among those of the same table, which is told by the first byte: of the few that every commit
  * changes, or of one table's instead of all.
  */
-size_t layer_find(const struct layer *layer, struct slice key, bool *same)
+static size_t layer_find(const struct layer *layer, struct slice key, bool *same)
 {
 	unsigned char first = *(const unsigned char *)key.data;
 	size_t from = 0;
@@ -162,8 +160,38 @@ size_t layer_find(const struct layer *layer, struct slice key, bool *same)
 	return from + writes_find(&run, key, same);
 }
 
+const struct txn_write *layer_get(const struct layer *layer, struct slice key)
+{
+	bool same = false;
+
+	for (; layer != NULL; layer = layer->frozen) {
+		size_t at = layer_find(layer, key, &same);
+
+		if (same)
+			return layer->writes.list[at];
+	}
+	return NULL;
+}
+
+size_t layer_count(const struct layer *layer)
+{
+	return layer->writes.count + (layer->frozen == NULL ? 0 : layer->frozen->writes.count);
+}
+
+const struct txn_write *layer_at(const struct layer *layer, size_t i)
+{
+	size_t frozen = layer_count(layer) - layer->writes.count;
+
+	return i < frozen ? layer->frozen->writes.list[i] : layer->writes.list[i - frozen];
+}
+
+size_t layer_overflow(const struct layer *layer)
+{
+	return layer->overflow + (layer->frozen == NULL ? 0 : layer->frozen->overflow);
+}
+
 /* One key more that begins with this byte. */
-static void layer_count(struct layer *layer, unsigned char first)
+static void run_count(struct layer *layer, unsigned char first)
 {
 	size_t i = 0;
 
@@ -192,44 +220,24 @@ static void list_append(struct layer *to, struct txn_write *const *from, size_t 
 }
 
 /* An empty layer with capacity for the writes of another and more, and what is said about all of them. */
-static struct layer *layer_like(const struct layer *below, struct layer_bytes *bytes, size_t more)
+static struct layer *layer_like(const struct layer *below, size_t more)
 {
-	struct layer *layer = layer_make(bytes, below->base, below->writes.count + more);
+	struct layer *layer = layer_make(below->bytes, below->base, below->writes.count + more);
 
 	if (layer == NULL)
 		return NULL;
-	layer->under = below->under == NULL ? NULL : layer_hold(below->under);
+	layer->frozen = below->frozen == NULL ? NULL : layer_hold(below->frozen);
 	layer->next = below->next;
-	layer->fresh = below->fresh;
-	layer->fresh_overflow = below->fresh_overflow;
 	layer->overflow = below->overflow;
 	layer->runs = below->runs;
 	memcpy(layer->run, below->run, sizeof(layer->run));
 	return layer;
 }
 
-static bool is_under(const struct layer *layer, const struct txn_write *write)
-{
-	bool same;
-	size_t at = layer_find(layer->under, write->key, &same);
-
-	return same && layer->under->writes.list[at] == write;
-}
-
-/* A write more that is not in `under`; `old` is the one that it takes the place of, or NULL. */
-static void fresh_count(struct layer *layer, const struct txn_write *write, const struct txn_write *old)
-{
-	layer->fresh_overflow += write_overflow(write);
-	if (old == NULL || is_under(layer, old))
-		layer->fresh++;
-	else
-		layer->fresh_overflow -= write_overflow(old);
-}
-
 struct layer *layer_add(const struct layer *below, const struct writes *writes)
 {
 	const struct writes *old = &below->writes;
-	struct layer *layer = layer_like(below, below->bytes, writes->count);
+	struct layer *layer = layer_like(below, writes->count);
 	size_t done = 0; /* of the old ones */
 
 	if (layer == NULL)
@@ -245,9 +253,7 @@ struct layer *layer_add(const struct layer *below, const struct writes *writes)
 		if (same)
 			layer->overflow -= write_overflow(old->list[at]);
 		else
-			layer_count(layer, *(const unsigned char *)write->key.data);
-		if (layer->under != NULL)
-			fresh_count(layer, write, same ? old->list[at] : NULL);
+			run_count(layer, *(const unsigned char *)write->key.data);
 		done = at + same;
 	}
 	list_append(layer, old->list + done, old->count - done);
@@ -256,50 +262,33 @@ struct layer *layer_add(const struct layer *below, const struct writes *writes)
 
 struct layer *layer_copy(const struct layer *layer)
 {
-	struct layer *copy = layer_like(layer, layer->bytes, 0);
+	struct layer *copy = layer_like(layer, 0);
 
 	if (copy != NULL)
 		list_append(copy, layer->writes.list, layer->writes.count);
 	return copy;
 }
 
-struct layer *layer_over(struct layer *under, uint64_t mark)
+struct layer *layer_freeze(struct layer *layer, uint64_t mark)
 {
-	struct layer_bytes *bytes = bytes_new();
+	struct layer *active = layer_new(layer->base);
 
-	if (bytes == NULL)
+	if (active == NULL)
 		return NULL;
-	struct layer *layer = layer_like(under, bytes, 0);
-	bytes_drop(bytes);
-	if (layer == NULL)
-		return NULL;
-	layer->under = layer_hold(under);
-	layer->next = mark;
-	list_append(layer, under->writes.list, under->writes.count);
-	return layer;
+	active->frozen = layer_hold(layer);
+	active->next = mark;
+	return active;
 }
 
-/* Keys never leave a layer, so all of those below are met in their order. */
-struct layer *layer_rest(const struct layer *layer)
+struct layer *layer_thaw(const struct layer *layer)
 {
-	const struct writes *under = &layer->under->writes;
-	struct layer *rest = layer_make(layer->bytes, layer->base + 1, layer->fresh);
-	size_t met = 0;
+	struct layer *thawed = layer_copy(layer);
 
-	if (rest == NULL)
+	if (thawed == NULL)
 		return NULL;
-	for (size_t i = 0; i < layer->writes.count; i++) {
-		struct txn_write *write = layer->writes.list[i];
-
-		if (met < under->count && under->list[met] == write) {
-			met++;
-			continue;
-		}
-		if (met < under->count && slice_compare(under->list[met]->key, write->key) == 0)
-			met++;
-		list_append(rest, &write, 1);
-		layer_count(rest, *(const unsigned char *)write->key.data);
-	}
-	rest->overflow = layer->fresh_overflow;
-	return rest;
+	layer_drop(thawed->frozen);
+	thawed->frozen = NULL;
+	thawed->next = 0;
+	thawed->base++;
+	return thawed;
 }

@@ -15,19 +15,18 @@
 /*
  * Writes that are committed and not LMDB's yet, laid over its transaction `base`. Never changes.
  *
- * While the flusher works on a layer, all later layers contain it: `under`. The transaction that this
- * becomes is known by its mark beforehand, and such a layer may lie on that one as well: what they both have is the same.
+ * While the flusher makes a transaction of a layer, that layer is frozen, and commits go to a layer over it: a key is looked up in the
+ * active layer, then in the frozen one, then in LMDB. The mark of the flusher's transaction is known beforehand. Both layers may lie on
+ * that transaction as well: the frozen layer has the same values.
  */
 struct layer {
 	_Atomic unsigned int refs;
 	struct layer_bytes *bytes; /* shared by all layers that came one after the other */
 	uint64_t base;
-	struct layer *under; /* NULL: no flush runs */
-	uint64_t next;       /* mark of the transaction that `under` becomes; 0: none */
-	size_t fresh;        /* writes that are not in `under` */
-	size_t fresh_overflow;
-	size_t overflow; /* pages of values that do not fit a leaf */
-	size_t runs;     /* of keys that begin with the same byte; SIZE_MAX: too many to be counted */
+	struct layer *frozen; /* NULL: no flush runs */
+	uint64_t next;        /* mark of the transaction that `frozen` becomes; 0: none */
+	size_t overflow;      /* pages of values that do not fit a leaf */
+	size_t runs;          /* of keys that begin with the same byte; SIZE_MAX: too many to be counted */
 	struct layer_run {
 		unsigned char first;
 		uint32_t end; /* in `writes` */
@@ -42,8 +41,15 @@ struct layer *layer_new(uint64_t base);
 struct layer *layer_hold(struct layer *layer);
 void layer_drop(struct layer *layer);
 
-/* As writes_find(). */
-size_t layer_find(const struct layer *layer, struct slice key, bool *same);
+/* The newest write of a key, in the layer or in the frozen one; NULL: there is none. */
+const struct txn_write *layer_get(const struct layer *layer, struct slice key);
+
+/* How many writes both have together, and each of them: the frozen layer's first. A key may come twice. */
+size_t layer_count(const struct layer *layer);
+const struct txn_write *layer_at(const struct layer *layer, size_t i);
+
+/* Pages of long values of both. */
+size_t layer_overflow(const struct layer *layer);
 
 /*
  * Where the bytes of all layers over one transaction are: by the leader only, as the next. A write that is not there yet is
@@ -55,14 +61,14 @@ struct txn_write *layer_copy_write(const struct layer *layer, const struct txn_w
 /* A new layer, `below` with `writes` on it, whose bytes are there. NULL: no memory. */
 struct layer *layer_add(const struct layer *below, const struct writes *writes);
 
-/* A new layer with the same writes. By the leader only, as the next two. NULL: no memory. */
+/* A new layer with the same writes, over the same frozen layer. By the leader only, as the next two. NULL: no memory. */
 struct layer *layer_copy(const struct layer *layer);
 
-/* A new layer with the same writes, `under` which is the one that LMDB is given with that mark. Its bytes are others. */
-struct layer *layer_over(struct layer *under, uint64_t mark);
+/* A new, empty layer over this one, which becomes the frozen one: the flusher makes it the transaction with that mark. */
+struct layer *layer_freeze(struct layer *layer, uint64_t mark);
 
-/* A new layer with the writes that are not in `under`, for the transaction that this has become. */
-struct layer *layer_rest(const struct layer *layer);
+/* A new layer with the same writes, over the transaction that the frozen layer has become. */
+struct layer *layer_thaw(const struct layer *layer);
 
 /*
  * Where the bytes of layers end now, and back to that: by the leader, when the layers made since have no reference. Otherwise a

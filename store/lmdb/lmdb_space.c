@@ -277,10 +277,11 @@ bool lmdb_space_fits(struct engine *engine, const struct layer *layer)
 	const struct space *space = &engine->space;
 
 	pthread_mutex_lock(&engine->space_lock);
-	struct lmdb_need need = lmdb_pages_needed(&space->shape, engine->page, layer->writes.count, layer->overflow);
+	struct lmdb_need need = lmdb_pages_needed(&space->shape, engine->page, layer_count(layer),
+						  layer_overflow(layer));
 	bool fits = need_fits(engine, &need);
-	if (fits && layer->under != NULL) {
-		need = need_of_two(engine, layer->under, layer->fresh, layer->fresh_overflow);
+	if (fits && layer->frozen != NULL) {
+		need = need_of_two(engine, layer->frozen, layer->writes.count, layer->overflow);
 		fits = need_fits(engine, &need);
 	}
 	pthread_mutex_unlock(&engine->space_lock);

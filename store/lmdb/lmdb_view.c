@@ -33,11 +33,10 @@ static int view_get(void *view, struct slice key, struct slice *value)
 	const struct lmdb_view *v = view;
 	MDB_val k = { .mv_size = key.len, .mv_data = (void *)(uintptr_t)key.data };
 	MDB_val found;
-	bool same;
-	size_t i = layer_find(v->layer, key, &same);
+	const struct txn_write *write = layer_get(v->layer, key);
 
-	if (same) {
-		*value = v->layer->writes.list[i]->value;
+	if (write != NULL) {
+		*value = write->value;
 		return value->data == NULL;
 	}
 	int rc = mdb_get(v->txn, v->engine->dbi, &k, &found);
@@ -73,7 +72,7 @@ static bool view_goes_on(const struct lmdb_view *view, struct slice from)
 	       memcmp(bytes, view->at.data, view->at.len) == 0;
 }
 
-/* As view_next(), without the layer. */
+/* As view_next(), without the layers. */
 static int below_next(void *view, struct slice from, struct slice prefix, struct slice *key, struct slice *value)
 {
 	struct lmdb_view *v = view;
@@ -103,11 +102,27 @@ static int below_next(void *view, struct slice from, struct slice prefix, struct
 	return 0;
 }
 
+/* As view_next(), without the active layer. */
+static int frozen_next(void *view, struct slice from, struct slice prefix, struct slice *key, struct slice *value)
+{
+	const struct layer *frozen = ((const struct lmdb_view *)view)->layer->frozen;
+	struct txn_write found;
+
+	if (frozen == NULL)
+		return below_next(view, from, prefix, key, value);
+	int rc = writes_next(&frozen->writes, below_next, view, from, prefix, &found);
+	if (rc != 0)
+		return rc;
+	*key = found.key;
+	*value = found.value;
+	return 0;
+}
+
 static int view_next(void *view, struct slice from, struct slice prefix, struct slice *key, struct slice *value)
 {
 	const struct lmdb_view *v = view;
 	struct txn_write found;
-	int rc = writes_next(&v->layer->writes, below_next, view, from, prefix, &found);
+	int rc = writes_next(&v->layer->writes, frozen_next, view, from, prefix, &found);
 
 	if (rc != 0)
 		return rc;

@@ -1,5 +1,5 @@
 /*
- * Layers: whatever keys come in whatever order, each is found where it is, and one that is not there where it would be.
+ * Layers: whatever keys come in whatever order, each is found, and no other; over a frozen layer, the newest write of each.
  */
 #include "lmdb_layer.h"
 
@@ -32,11 +32,9 @@ static struct slice key_make(unsigned char out[3], unsigned int *state, unsigned
 static void assert_finds(const struct layer *layer, struct slice key)
 {
 	bool same;
-	bool expected;
-	size_t at = layer_find(layer, key, &same);
+	size_t at = writes_find(&layer->writes, key, &same);
 
-	assert_int_equal(at, writes_find(&layer->writes, key, &expected));
-	assert_int_equal(same, expected);
+	assert_ptr_equal(layer_get(layer, key), same ? layer->writes.list[at] : NULL);
 }
 
 static void assert_is_whole(const struct layer *layer, unsigned int *state, unsigned int firsts)
@@ -72,12 +70,8 @@ static struct layer *commit(struct layer *below, unsigned int *state, unsigned i
 	}
 	struct layer *layer = layer_add(below, &set);
 	assert_non_null(layer);
-	for (size_t i = 0; i < set.count; i++) {
-		bool same;
-
-		(void)layer_find(layer, list[i]->key, &same);
-		assert_true(same);
-	}
+	for (size_t i = 0; i < set.count; i++)
+		assert_ptr_equal(layer_get(layer, list[i]->key), list[i]);
 	layer_drop(below);
 	return layer;
 }
@@ -115,61 +109,80 @@ static void keys_of_more_tables_than_are_counted_are_found(void **state)
 	keys_are_found(256);
 }
 
-/* Whether the layer has the very write, not only its key. */
-static bool has(const struct layer *layer, const struct txn_write *write)
+/* The newest write of a key in two lists, the newer one first. */
+static const struct txn_write *newest(const struct writes *active, const struct writes *frozen, struct slice key)
 {
 	bool same;
-	size_t at = layer_find(layer, write->key, &same);
+	size_t at = writes_find(active, key, &same);
 
-	return same && layer->writes.list[at] == write;
+	if (same)
+		return active->list[at];
+	at = writes_find(frozen, key, &same);
+	return same ? frozen->list[at] : NULL;
 }
 
-/* As when LMDB is given a layer while commits go on: all that came since is left, and nothing else. */
-static void rest_is_right(unsigned int firsts, unsigned int commits, unsigned int *state)
+static void assert_has_both(const struct layer *layer, const struct layer *frozen, unsigned int *state,
+			    unsigned int firsts)
 {
-	struct layer *under = layer_new(1);
-	size_t left = 0;
+	size_t count = layer_count(layer);
+	unsigned char bytes[3];
 
-	assert_non_null(under);
+	assert_int_equal(count, frozen->writes.count + layer->writes.count);
+	for (size_t i = 0; i < count; i++) {
+		const struct txn_write *write = layer_at(layer, i);
+
+		assert_ptr_equal(write, i < frozen->writes.count ? frozen->writes.list[i]
+								 : layer->writes.list[i - frozen->writes.count]);
+		assert_ptr_equal(layer_get(layer, write->key), newest(&layer->writes, &frozen->writes, write->key));
+	}
+	for (unsigned int i = 0; i < 64; i++) {
+		struct slice key = key_make(bytes, state, firsts);
+
+		assert_ptr_equal(layer_get(layer, key), newest(&layer->writes, &frozen->writes, key));
+	}
+}
+
+/* As when the flusher works on a layer while commits go on, and when it is done. */
+static void freeze_and_thaw(unsigned int firsts, unsigned int commits, unsigned int *state)
+{
+	struct layer *frozen = layer_new(1);
+
+	assert_non_null(frozen);
 	for (unsigned int i = 0; i < 20; i++)
-		under = commit(under, state, firsts);
-	struct layer *layer = layer_over(under, 7);
+		frozen = commit(frozen, state, firsts);
+	struct layer *layer = layer_freeze(frozen, 7);
 	assert_non_null(layer);
-	assert_ptr_not_equal(layer_arena(layer), layer_arena(under));
-	assert_int_equal(layer->fresh, 0);
+	assert_ptr_not_equal(layer_arena(layer), layer_arena(frozen));
+	assert_int_equal(layer->writes.count, 0);
 	for (unsigned int i = 0; i < commits; i++)
 		layer = commit(layer, state, firsts);
+	assert_int_equal(layer->base, 1);
 	assert_int_equal(layer->next, 7);
-	struct layer *rest = layer_rest(layer);
-	assert_non_null(rest);
-	assert_is_whole(rest, state, firsts);
-	for (size_t i = 0; i < layer->writes.count; i++) {
-		const struct txn_write *write = layer->writes.list[i];
-
-		assert_int_equal(has(rest, write), !has(under, write));
-		left += has(rest, write);
-	}
-	assert_int_equal(left, rest->writes.count);
-	assert_int_equal(left, layer->fresh);
-	assert_int_equal(rest->base, 2);
-	assert_null(rest->under);
-	assert_int_equal(rest->next, 0);
-	layer_drop(under);
+	assert_has_both(layer, frozen, state, firsts);
+	struct layer *thawed = layer_thaw(layer);
+	assert_non_null(thawed);
+	assert_int_equal(thawed->writes.count, layer->writes.count);
+	for (size_t i = 0; i < layer->writes.count; i++)
+		assert_ptr_equal(thawed->writes.list[i], layer->writes.list[i]);
+	assert_int_equal(thawed->base, 2);
+	assert_null(thawed->frozen);
+	assert_int_equal(thawed->next, 0);
+	layer_drop(frozen);
 	layer_drop(layer);
-	/* Nothing of it was in what is gone now. */
-	assert_is_whole(rest, state, firsts);
-	layer_drop(rest);
+	/* None of its bytes were in the layers that are gone now. */
+	assert_is_whole(thawed, state, firsts);
+	layer_drop(thawed);
 }
 
-static void what_lmdb_has_got_is_left_out_and_nothing_else(void **state)
+static void a_frozen_layer_is_read_below_the_active_one(void **state)
 {
 	unsigned int seed = 1;
 
 	(void)state;
 	for (unsigned int commits = 0; commits < 60; commits++) {
-		rest_is_right(1, commits, &seed);
-		rest_is_right(5, commits, &seed);
-		rest_is_right(LAYER_RUNS + 1, commits, &seed);
+		freeze_and_thaw(1, commits, &seed);
+		freeze_and_thaw(5, commits, &seed);
+		freeze_and_thaw(LAYER_RUNS + 1, commits, &seed);
 	}
 }
 
@@ -179,7 +192,7 @@ int main(void)
 		cmocka_unit_test(keys_of_one_table_are_found),
 		cmocka_unit_test(keys_of_several_tables_are_found),
 		cmocka_unit_test(keys_of_more_tables_than_are_counted_are_found),
-		cmocka_unit_test(what_lmdb_has_got_is_left_out_and_nothing_else),
+		cmocka_unit_test(a_frozen_layer_is_read_below_the_active_one),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
