@@ -1,8 +1,7 @@
 /*
  * The LMDB engine under many threads: shared commits, failures that stay alone, and a map that grows beneath readers.
  */
-#include "scratch.h"
-#include "store.h"
+#include "store_fixture.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -21,8 +20,7 @@
 #define ROUNDS 50
 
 struct fixture {
-	char *dir;
-	struct store *store;
+	struct store_fixture disk;
 	_Atomic int wrong; /* cmocka's assertions only work on its own thread */
 	_Atomic bool stop;
 	_Atomic bool holding;
@@ -38,11 +36,10 @@ struct worker {
 static int setup(void **state)
 {
 	struct fixture *f = calloc(1, sizeof(*f));
-	char why[512];
 
 	assert_non_null(f);
-	f->dir = scratch_new();
-	assert_int_equal(store_open(&f->store, f->dir, NULL, why, sizeof(why)), 0);
+	store_fixture_init(&f->disk);
+	assert_int_equal(store_fixture_open(&f->disk, false), 0);
 	*state = f;
 	return 0;
 }
@@ -51,8 +48,7 @@ static int teardown(void **state)
 {
 	struct fixture *f = *state;
 
-	store_close(f->store);
-	scratch_remove(f->dir);
+	store_fixture_fini(&f->disk);
 	free(f);
 	return 0;
 }
@@ -117,7 +113,7 @@ static void *add_body(void *arg)
 	for (worker->round = 0; worker->round < ROUNDS * 3; worker->round++) {
 		int expected = (worker->round + worker->number) % 3 == 0 ? -EPERM : 5;
 
-		if (store_update(worker->fixture->store, add_fn, worker) != expected)
+		if (store_update(worker->fixture->disk.store, add_fn, worker) != expected)
 			worker->fixture->wrong++;
 	}
 	return NULL;
@@ -130,9 +126,9 @@ static void functions_that_share_a_commit_fail_alone(void **state)
 	uint64_t total;
 
 	run_threads(f, add_body);
-	assert_int_equal(store_view(f->store, total_fn, &total), 0);
+	assert_int_equal(store_view(f->disk.store, total_fn, &total), 0);
 	assert_int_equal(total, THREADS * ROUNDS * 2);
-	store_stats(f->store, &stats);
+	store_stats(f->disk.store, &stats);
 	assert_int_equal(stats.updates, THREADS * ROUNDS * 2);
 	assert_true(stats.commits <= THREADS * ROUNDS * 3);
 }
@@ -162,12 +158,12 @@ static void *join_body(void *arg)
 	struct fixture *f = worker->fixture;
 
 	if (worker->number == 0) {
-		f->wrong += store_update(f->store, hold_fn, f) != 0;
+		f->wrong += store_update(f->disk.store, hold_fn, f) != 0;
 	} else {
 		while (!f->holding)
 			(void)sched_yield();
 		f->started++;
-		f->wrong += store_update(f->store, join_fn, NULL) != 0;
+		f->wrong += store_update(f->disk.store, join_fn, NULL) != 0;
 	}
 	return NULL;
 }
@@ -179,10 +175,10 @@ static void those_who_come_during_a_commit_share_the_next(void **state)
 	uint64_t total;
 
 	run_threads(f, join_body);
-	store_stats(f->store, &stats);
+	store_stats(f->disk.store, &stats);
 	assert_int_equal(stats.updates, THREADS);
 	assert_true(stats.commits <= THREADS / 2);
-	assert_int_equal(store_view(f->store, total_fn, &total), 0);
+	assert_int_equal(store_view(f->disk.store, total_fn, &total), 0);
 	assert_int_equal(total, THREADS - 1);
 }
 
@@ -212,7 +208,7 @@ static int crowd_hold_fn(struct store_txn *txn, void *arg)
 	crowd->fixture->holding = true;
 	do {
 		nanosleep(&pause, NULL);
-		store_stats(crowd->fixture->store, &stats);
+		store_stats(crowd->fixture->disk.store, &stats);
 	} while (stats.waiting < crowd->size);
 	return 0;
 }
@@ -232,11 +228,11 @@ static void *crowd_body(void *arg)
 	struct crowd crowd = { f, 2 };
 
 	if (worker->number == 0) {
-		f->wrong += store_update(f->store, crowd_hold_fn, &crowd) != 0;
+		f->wrong += store_update(f->disk.store, crowd_hold_fn, &crowd) != 0;
 	} else if (worker->number <= crowd.size) {
 		while (!f->holding)
 			(void)sched_yield();
-		f->wrong += store_update(f->store, slow_fn, NULL) != 0;
+		f->wrong += store_update(f->disk.store, slow_fn, NULL) != 0;
 	}
 	return NULL;
 }
@@ -248,7 +244,7 @@ static void after_a_slow_commit_nobody_is_waited_for_long(void **state)
 
 	run_threads(f, crowd_body);
 	yields = 0;
-	assert_int_equal(store_update(f->store, join_fn, NULL), 0);
+	assert_int_equal(store_update(f->disk.store, join_fn, NULL), 0);
 	assert_in_range(yields, 1, 50);
 }
 
@@ -285,11 +281,11 @@ static void *twins_body(void *arg)
 	/* One half writes some 40 MiB, the other looks on: the map begins at 16 MiB. */
 	if (worker->number % 2 == 0) {
 		for (worker->round = 0; worker->round < 600; worker->round++)
-			f->wrong += store_update(f->store, twins_fn, worker) != 0;
+			f->wrong += store_update(f->disk.store, twins_fn, worker) != 0;
 		f->stop = true;
 	} else {
 		while (!f->stop)
-			f->wrong += store_view(f->store, compare_fn, NULL) != 0;
+			f->wrong += store_view(f->disk.store, compare_fn, NULL) != 0;
 	}
 	return NULL;
 }
@@ -301,10 +297,10 @@ static void the_map_grows_beneath_views(void **state)
 	struct store_space space;
 	char why[512];
 
-	store_close(f->store);
-	assert_int_equal(store_open(&f->store, f->dir, &options, why, sizeof(why)), 0);
+	store_close(f->disk.store);
+	assert_int_equal(store_open(&f->disk.store, f->disk.dir, &options, why, sizeof(why)), 0);
 	run_threads(f, twins_body);
-	store_space(f->store, &space);
+	store_space(f->disk.store, &space);
 	assert_true(space.used > (uint64_t)32 * 1024 * 1024);
 	assert_false(space.low);
 }
@@ -333,7 +329,7 @@ static void *huge_body(void *arg)
 	for (int i = 0; i < ROUNDS; i++) {
 		int expected = worker->number == 0 ? -ENOSPC : 5;
 
-		if (store_update(worker->fixture->store, huge_fn, worker) != expected)
+		if (store_update(worker->fixture->disk.store, huge_fn, worker) != expected)
 			worker->fixture->wrong++;
 	}
 	return NULL;
@@ -346,10 +342,10 @@ static void one_that_does_not_fit_fails_alone(void **state)
 	char why[512];
 	uint64_t total;
 
-	store_close(f->store);
-	assert_int_equal(store_open(&f->store, f->dir, &options, why, sizeof(why)), 0);
+	store_close(f->disk.store);
+	assert_int_equal(store_open(&f->disk.store, f->disk.dir, &options, why, sizeof(why)), 0);
 	run_threads(f, huge_body);
-	assert_int_equal(store_view(f->store, total_fn, &total), 0);
+	assert_int_equal(store_view(f->disk.store, total_fn, &total), 0);
 	assert_int_equal(total, (THREADS - 1) * ROUNDS);
 }
 

@@ -5,7 +5,7 @@
 #include "gate.h"
 #include "lmdb_flusher.h"
 #include "numbered.h"
-#include "scratch.h"
+#include "store_fixture.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -21,67 +21,40 @@
 #define GIVEN 8 /* writes that LMDB is given at a time */
 #define LONG ((size_t)20 * 1024)
 
-struct fixture {
-	char *dir;
-	char data[128];
-	char log[128];
-	char why[512];
-	struct store *store;
-};
-
-static void store_start(struct fixture *f, enum store_sync sync)
+static void store_start(struct store_fixture *f, enum store_sync sync)
 {
-	struct store_options options = { .sync = sync };
-
-	f->store = NULL;
-	assert_int_equal(store_open(&f->store, f->dir, &options, f->why, sizeof(f->why)), 0);
-	gate_set(f->data);
-}
-
-static void store_stop(struct fixture *f)
-{
-	store_close(f->store);
-	f->store = NULL;
+	f->sync = sync;
+	assert_int_equal(store_fixture_open(f, false), 0);
+	gate_set(f->path[STORE_DATA]);
 }
 
 static int setup(void **state)
 {
-	struct fixture *f = calloc(1, sizeof(*f));
-
-	assert_non_null(f);
-	f->dir = scratch_new();
-	(void)snprintf(f->data, sizeof(f->data), "%s/data.mdb", f->dir);
-	(void)snprintf(f->log, sizeof(f->log), "%s/commit.log", f->dir);
 	lmdb_flusher_writes = GIVEN;
-	store_start(f, STORE_SYNC_OFF);
-	*state = f;
+	(void)store_fixture_setup(state);
+	store_start(*state, STORE_SYNC_OFF);
 	return 0;
 }
 
 static int teardown(void **state)
 {
-	struct fixture *f = *state;
-
 	gate_fail(false);
 	gate_open();
-	store_close(f->store);
-	scratch_remove(f->dir);
-	free(f);
-	return 0;
+	return store_fixture_teardown(state);
 }
 
-static void put(struct fixture *f, unsigned int number)
+static void put(struct store_fixture *f, unsigned int number)
 {
 	assert_int_equal(numbered_put(f->store, number, 0), 0);
 }
 
-static int state_of(struct fixture *f)
+static int state_of(struct store_fixture *f)
 {
 	return numbered_state(f->store);
 }
 
 /* Commits from `n` on until LMDB is stopped while it is given some of it; returns the next number. */
-static unsigned int stop_in_the_middle(struct fixture *f, unsigned int n)
+static unsigned int stop_in_the_middle(struct store_fixture *f, unsigned int n)
 {
 	gate_shut();
 	for (unsigned int i = 0; i < GIVEN + 1; i++)
@@ -92,7 +65,7 @@ static unsigned int stop_in_the_middle(struct fixture *f, unsigned int n)
 
 static void commits_go_on_meanwhile(void **state)
 {
-	struct fixture *f = *state;
+	struct store_fixture *f = *state;
 	uint64_t before = gate_newest();
 	unsigned int n = stop_in_the_middle(f, 1);
 
@@ -102,14 +75,14 @@ static void commits_go_on_meanwhile(void **state)
 	}
 	assert_int_equal(gate_newest(), before);
 	gate_open();
-	store_stop(f);
+	store_fixture_close(f);
 	store_start(f, STORE_SYNC_OFF);
 	assert_int_equal(state_of(f), n - 1);
 }
 
 static void views_lie_on_what_lmdb_has_got_before_anybody_commits(void **state)
 {
-	struct fixture *f = *state;
+	struct store_fixture *f = *state;
 	unsigned int n = 1;
 
 	for (int i = 0; i < 20; i++) {
@@ -131,7 +104,7 @@ static void views_lie_on_what_lmdb_has_got_before_anybody_commits(void **state)
 
 /* A view that began before, and reads on when all of it is over. */
 struct old_view {
-	struct fixture *f;
+	struct store_fixture *f;
 	pthread_barrier_t began;
 	pthread_barrier_t may_end;
 	int state;
@@ -156,7 +129,7 @@ static void *old_main(void *arg)
 
 static void a_view_stays_as_it_began(void **state)
 {
-	struct fixture *f = *state;
+	struct store_fixture *f = *state;
 	struct old_view old = { .f = f };
 	unsigned int n = stop_in_the_middle(f, 1);
 	uint64_t before = gate_newest();
@@ -179,7 +152,7 @@ static void a_view_stays_as_it_began(void **state)
 
 /* Something that is done on another thread, and may have to wait. */
 struct work {
-	struct fixture *f;
+	struct store_fixture *f;
 	unsigned int from;
 	unsigned int to;
 	size_t len;
@@ -199,7 +172,7 @@ static void *puts_main(void *arg)
 }
 
 /* More than the layer, or the log's other half, can take: that much goes on, and the rest when LMDB is ready. */
-static void fill(struct fixture *f, unsigned int count, size_t len, unsigned int at_least)
+static void fill(struct store_fixture *f, unsigned int count, size_t len, unsigned int at_least)
 {
 	unsigned int n = stop_in_the_middle(f, 1);
 	struct work work = { .f = f, .from = n, .to = n + count, .len = len };
@@ -213,7 +186,7 @@ static void fill(struct fixture *f, unsigned int count, size_t len, unsigned int
 	pthread_join(thread, NULL);
 	assert_int_equal(work.rc, 0);
 	assert_int_equal(state_of(f), n + count - 1);
-	store_stop(f);
+	store_fixture_close(f);
 	store_start(f, STORE_SYNC_OFF);
 	assert_int_equal(state_of(f), n + count - 1);
 }
@@ -244,7 +217,7 @@ static int grow_fn(struct store_txn *txn, void *arg)
  */
 static void commits_do_not_wait_for_blocks(void **state)
 {
-	struct fixture *f = *state;
+	struct store_fixture *f = *state;
 	unsigned int grown = 0;
 	unsigned int n = 1;
 
@@ -280,7 +253,7 @@ static void *flush_main(void *arg)
 
 static void settling_waits_for_it(void **state)
 {
-	struct fixture *f = *state;
+	struct store_fixture *f = *state;
 	unsigned int n = stop_in_the_middle(f, 1);
 	uint64_t before = gate_newest();
 	struct work work = { .f = f, .rc = -1 };
@@ -300,7 +273,7 @@ static void settling_waits_for_it(void **state)
 
 static void if_the_disk_fails_commits_go_on_in_the_log(void **state)
 {
-	struct fixture *f = *state;
+	struct store_fixture *f = *state;
 	struct store_stats stats;
 	uint64_t before = gate_newest();
 	unsigned int n = 1;
@@ -322,23 +295,23 @@ static void if_the_disk_fails_commits_go_on_in_the_log(void **state)
 	for (; n < 300; n++)
 		put(f, n);
 	assert_int_equal(state_of(f), n - 1);
-	store_stop(f);
+	store_fixture_close(f);
 	store_start(f, STORE_SYNC_OFF);
 	assert_int_equal(state_of(f), n - 1);
 }
 
 static void a_store_that_was_closed_has_a_log_that_older_programs_know(void **state)
 {
-	struct fixture *f = *state;
+	struct store_fixture *f = *state;
 	struct stat st;
 	unsigned int n = stop_in_the_middle(f, 1);
 
 	put(f, n);
-	assert_int_equal(stat(f->log, &st), 0);
+	assert_int_equal(stat(f->path[STORE_LOG], &st), 0);
 	assert_true(st.st_size > 1024 * 1024);
 	gate_open();
-	store_stop(f);
-	assert_int_equal(stat(f->log, &st), 0);
+	store_fixture_close(f);
+	assert_int_equal(stat(f->path[STORE_LOG], &st), 0);
 	assert_int_equal(st.st_size, 1024 * 1024);
 	store_start(f, STORE_SYNC_OFF);
 	assert_int_equal(state_of(f), n);
@@ -347,7 +320,7 @@ static void a_store_that_was_closed_has_a_log_that_older_programs_know(void **st
 /* --- All at once --- */
 
 struct crowd {
-	struct fixture *f;
+	struct store_fixture *f;
 	_Atomic bool over;
 	_Atomic unsigned int bad;
 	pthread_mutex_t lock;
@@ -409,7 +382,7 @@ static void many_threads_agree(void **state)
 		pthread_join(threads[i], NULL);
 	assert_int_equal(crowd.bad, 0);
 	assert_int_equal(state_of(crowd.f), 800);
-	store_stop(crowd.f);
+	store_fixture_close(crowd.f);
 	store_start(crowd.f, STORE_SYNC_OFF);
 	assert_int_equal(state_of(crowd.f), 800);
 }

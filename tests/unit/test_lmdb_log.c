@@ -4,8 +4,7 @@
  */
 #include "child.h"
 #include "image.h"
-#include "scratch.h"
-#include "store.h"
+#include "store_fixture.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -25,53 +24,6 @@
 #define HEAD 40    /* bytes before an entry's writes */
 #define COMMITS 20 /* that a crash finds in the log */
 
-struct fixture {
-	char *dir;
-	char path[3][128]; /* data.mdb, commit.log, lock.mdb */
-	char why[512];
-	enum store_sync sync;
-	struct store *store;
-};
-
-static const char *const files[] = { "data.mdb", "commit.log", "lock.mdb" };
-enum { DATA, LOG, READERS };
-
-static int setup(void **state)
-{
-	struct fixture *f = calloc(1, sizeof(*f));
-
-	assert_non_null(f);
-	f->dir = scratch_new();
-	for (size_t i = 0; i < 3; i++)
-		(void)snprintf(f->path[i], sizeof(f->path[i]), "%s/%s", f->dir, files[i]);
-	*state = f;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	struct fixture *f = *state;
-
-	store_close(f->store);
-	scratch_remove(f->dir);
-	free(f);
-	return 0;
-}
-
-static int store_start(struct fixture *f, bool readonly)
-{
-	struct store_options options = { .readonly = readonly, .sync = f->sync };
-
-	f->store = NULL;
-	return store_open(&f->store, f->dir, &options, f->why, sizeof(f->why));
-}
-
-static void store_stop(struct fixture *f)
-{
-	store_close(f->store);
-	f->store = NULL;
-}
-
 /* Sets "n" to the number and adds a key for it; removes the key of the one before. So each state is known by its number. */
 static int number_fn(struct store_txn *txn, void *arg)
 {
@@ -87,7 +39,7 @@ static int number_fn(struct store_txn *txn, void *arg)
 	return rc < 0 ? rc : 0;
 }
 
-static void put_number(struct fixture *f, int number)
+static void put_number(struct store_fixture *f, int number)
 {
 	unsigned char n = (unsigned char)number;
 
@@ -112,7 +64,7 @@ static int state_fn(struct store_txn *txn, void *arg)
 	return store_next(txn, (struct slice){ after, 2 }, slice_of("k"), &key, NULL) == 1 ? n : -EEXIST;
 }
 
-static int state_of(struct fixture *f)
+static int state_of(struct store_fixture *f)
 {
 	return store_view(f->store, state_fn, NULL);
 }
@@ -120,10 +72,10 @@ static int state_of(struct fixture *f)
 /* In another process, which is killed: 1 is in LMDB, and COMMITS more in the log. */
 static void child_commits(int tell, void *arg)
 {
-	struct fixture *f = arg;
+	struct store_fixture *f = arg;
 
 	(void)tell;
-	if (store_start(f, false) != 0)
+	if (store_fixture_open(f, false) != 0)
 		_exit(1);
 	put_number(f, 1);
 	if (store_flush(f->store) != 0)
@@ -132,7 +84,7 @@ static void child_commits(int tell, void *arg)
 		put_number(f, i);
 }
 
-static void crash(struct fixture *f)
+static void crash(struct store_fixture *f)
 {
 	struct child child = child_start(child_commits, f);
 
@@ -143,27 +95,27 @@ static void crash(struct fixture *f)
 
 static void a_killed_process_leaves_all_its_commits(void **state)
 {
-	struct fixture *f = *state;
+	struct store_fixture *f = *state;
 
 	crash(f);
-	assert_int_equal(store_start(f, false), 0);
+	assert_int_equal(store_fixture_open(f, false), 0);
 	assert_int_equal(state_of(f), 1 + COMMITS);
 	put_number(f, 2 + COMMITS);
-	store_stop(f);
-	assert_int_equal(store_start(f, false), 0);
+	store_fixture_close(f);
+	assert_int_equal(store_fixture_open(f, false), 0);
 	assert_int_equal(state_of(f), 2 + COMMITS);
 }
 
 static void what_a_killed_process_left_can_be_read_without_writing(void **state)
 {
-	struct fixture *f = *state;
+	struct store_fixture *f = *state;
 
 	crash(f);
-	struct image before = image_read(f->path[LOG]);
-	assert_int_equal(store_start(f, true), 0);
+	struct image before = image_read(f->path[STORE_LOG]);
+	assert_int_equal(store_fixture_open(f, true), 0);
 	assert_int_equal(state_of(f), 1 + COMMITS);
-	store_stop(f);
-	struct image after = image_read(f->path[LOG]);
+	store_fixture_close(f);
+	struct image after = image_read(f->path[STORE_LOG]);
 	assert_memory_equal(before.bytes, after.bytes, LOG_SIZE);
 	free(before.bytes);
 	free(after.bytes);
@@ -176,13 +128,13 @@ struct remains {
 	size_t end; /* of the entries */
 };
 
-static struct remains remains_take(struct fixture *f)
+static struct remains remains_take(struct store_fixture *f)
 {
 	struct remains remains;
 
 	crash(f);
-	remains.data = image_read(f->path[DATA]);
-	remains.log = image_read(f->path[LOG]);
+	remains.data = image_read(f->path[STORE_DATA]);
+	remains.log = image_read(f->path[STORE_LOG]);
 	assert_int_equal(remains.log.len, LOG_SIZE);
 	remains.end = 0;
 	for (size_t i = 0; i < LOG_SIZE; i++)
@@ -191,12 +143,12 @@ static struct remains remains_take(struct fixture *f)
 	return remains;
 }
 
-static void remains_put(struct fixture *f, const struct remains *remains)
+static void remains_put(struct store_fixture *f, const struct remains *remains)
 {
-	store_stop(f);
-	(void)unlink(f->path[READERS]);
-	image_write(f->path[DATA], &remains->data);
-	image_write(f->path[LOG], &remains->log);
+	store_fixture_close(f);
+	(void)unlink(f->path[STORE_READERS]);
+	image_write(f->path[STORE_DATA], &remains->data);
+	image_write(f->path[STORE_LOG], &remains->log);
 }
 
 static void remains_free(struct remains *remains)
@@ -225,7 +177,7 @@ static size_t entry_at(const struct remains *remains, int i)
 
 static void a_torn_entry_is_as_if_it_had_never_been(void **state)
 {
-	struct fixture *f = *state;
+	struct store_fixture *f = *state;
 	struct remains remains = remains_take(f);
 	size_t last = entry_at(&remains, COMMITS - 1);
 
@@ -233,7 +185,7 @@ static void a_torn_entry_is_as_if_it_had_never_been(void **state)
 	for (size_t cut = remains.end - 1; cut >= last; cut--) {
 		remains.log.bytes[cut] = 0;
 		remains_put(f, &remains);
-		assert_int_equal(store_start(f, false), 0);
+		assert_int_equal(store_fixture_open(f, false), 0);
 		assert_int_equal(state_of(f), COMMITS);
 		put_number(f, COMMITS + 1);
 		assert_int_equal(state_of(f), COMMITS + 1);
@@ -243,7 +195,7 @@ static void a_torn_entry_is_as_if_it_had_never_been(void **state)
 
 static void damage_before_the_last_entry_is_refused(void **state)
 {
-	struct fixture *f = *state;
+	struct store_fixture *f = *state;
 	struct remains remains = remains_take(f);
 
 	for (int i = 0; i < COMMITS - 1; i++) {
@@ -251,25 +203,25 @@ static void damage_before_the_last_entry_is_refused(void **state)
 
 		remains.log.bytes[at] ^= 1;
 		remains_put(f, &remains);
-		assert_int_equal(store_start(f, false), -EUCLEAN);
+		assert_int_equal(store_fixture_open(f, false), -EUCLEAN);
 		assert_non_null(strstr(f->why, "commit.log is damaged"));
 		remains.log.bytes[at] ^= 1;
 	}
 	remains_put(f, &remains);
-	assert_int_equal(store_start(f, false), 0);
+	assert_int_equal(store_fixture_open(f, false), 0);
 	assert_int_equal(state_of(f), 1 + COMMITS);
 	remains_free(&remains);
 }
 
 static void damage_to_the_first_entry_is_refused(void **state)
 {
-	struct fixture *f = *state;
+	struct store_fixture *f = *state;
 	struct remains remains = remains_take(f);
 
 	for (size_t at = 0; at < HEAD; at++) {
 		remains.log.bytes[at] ^= 1;
 		remains_put(f, &remains);
-		assert_int_equal(store_start(f, false), -EUCLEAN);
+		assert_int_equal(store_fixture_open(f, false), -EUCLEAN);
 		remains.log.bytes[at] ^= 1;
 	}
 	remains_free(&remains);
@@ -277,7 +229,7 @@ static void damage_to_the_first_entry_is_refused(void **state)
 
 static void without_sync_the_store_is_what_comes_before_the_first_hole(void **state)
 {
-	struct fixture *f = *state;
+	struct store_fixture *f = *state;
 
 	f->sync = STORE_SYNC_OFF;
 	struct remains remains = remains_take(f);
@@ -288,7 +240,7 @@ static void without_sync_the_store_is_what_comes_before_the_first_hole(void **st
 		f->sync = i % 2 == 0 ? STORE_SYNC_OFF : STORE_SYNC_COMMIT;
 		remains.log.bytes[at] ^= 1;
 		remains_put(f, &remains);
-		assert_int_equal(store_start(f, false), 0);
+		assert_int_equal(store_fixture_open(f, false), 0);
 		assert_int_equal(state_of(f), i + 1);
 		put_number(f, i + 2);
 		assert_int_equal(state_of(f), i + 2);
@@ -299,17 +251,17 @@ static void without_sync_the_store_is_what_comes_before_the_first_hole(void **st
 
 static void a_log_of_another_store_is_void(void **state)
 {
-	struct fixture *f = *state;
+	struct store_fixture *f = *state;
 	struct remains other = remains_take(f);
 
 	/* As like it as two stores can be. */
-	assert_int_equal(unlink(f->path[DATA]), 0);
-	assert_int_equal(unlink(f->path[LOG]), 0);
+	assert_int_equal(unlink(f->path[STORE_DATA]), 0);
+	assert_int_equal(unlink(f->path[STORE_LOG]), 0);
 	struct remains remains = remains_take(f);
 	assert_int_equal(remains.end, other.end);
 	struct remains mixed = { .data = remains.data, .log = other.log };
 	remains_put(f, &mixed);
-	assert_int_equal(store_start(f, false), 0);
+	assert_int_equal(store_fixture_open(f, false), 0);
 	assert_int_equal(state_of(f), 1);
 	remains_free(&remains);
 	remains_free(&other);
@@ -317,15 +269,15 @@ static void a_log_of_another_store_is_void(void **state)
 
 static void an_older_copy_is_not_continued_by_a_newer_log(void **state)
 {
-	struct fixture *f = *state;
+	struct store_fixture *f = *state;
 
-	assert_int_equal(store_start(f, false), 0);
+	assert_int_equal(store_fixture_open(f, false), 0);
 	put_number(f, 1);
-	store_stop(f);
-	struct image copy = image_read(f->path[DATA]);
+	store_fixture_close(f);
+	struct image copy = image_read(f->path[STORE_DATA]);
 	struct remains remains = remains_take(f);
-	image_write(f->path[DATA], &copy);
-	assert_int_equal(store_start(f, false), 0);
+	image_write(f->path[STORE_DATA], &copy);
+	assert_int_equal(store_fixture_open(f, false), 0);
 	assert_int_equal(state_of(f), 1);
 	free(copy.bytes);
 	remains_free(&remains);
@@ -333,23 +285,23 @@ static void an_older_copy_is_not_continued_by_a_newer_log(void **state)
 
 static void a_log_without_its_transaction_is_void(void **state)
 {
-	struct fixture *f = *state;
+	struct store_fixture *f = *state;
 	struct remains remains = remains_take(f);
 
 	/* LMDB has gone on: what the log says is in it already. */
-	assert_int_equal(store_start(f, false), 0);
+	assert_int_equal(store_fixture_open(f, false), 0);
 	put_number(f, 2 + COMMITS);
-	store_stop(f);
-	image_write(f->path[LOG], &remains.log);
-	assert_int_equal(store_start(f, false), 0);
+	store_fixture_close(f);
+	image_write(f->path[STORE_LOG], &remains.log);
+	assert_int_equal(store_fixture_open(f, false), 0);
 	assert_int_equal(state_of(f), 2 + COMMITS);
 	put_number(f, 3 + COMMITS);
-	store_stop(f);
+	store_fixture_close(f);
 
 	/* A log that was moved away: what LMDB has is there, and goes on from there. */
 	remains_put(f, &remains);
-	assert_int_equal(unlink(f->path[LOG]), 0);
-	assert_int_equal(store_start(f, false), 0);
+	assert_int_equal(unlink(f->path[STORE_LOG]), 0);
+	assert_int_equal(store_fixture_open(f, false), 0);
 	assert_int_equal(state_of(f), 1);
 	put_number(f, 2);
 	assert_int_equal(state_of(f), 2);
@@ -358,21 +310,21 @@ static void a_log_without_its_transaction_is_void(void **state)
 
 static void a_crash_while_the_log_begins_anew_loses_nothing(void **state)
 {
-	struct fixture *f = *state;
+	struct store_fixture *f = *state;
 	struct remains remains = remains_take(f);
 
 	/* As when LMDB has its new transaction and the first entry after it is torn at any byte. */
-	assert_int_equal(store_start(f, false), 0);
+	assert_int_equal(store_fixture_open(f, false), 0);
 	assert_int_equal(store_flush(f->store), 0);
-	struct image data = image_read(f->path[DATA]);
+	struct image data = image_read(f->path[STORE_DATA]);
 	put_number(f, 2 + COMMITS);
-	struct image log = image_read(f->path[LOG]);
+	struct image log = image_read(f->path[STORE_LOG]);
 	struct remains torn = { .data = data, .log = remains.log };
 	size_t len = entry_len(&(struct remains){ .log = log }, 0);
 	for (size_t cut = 0; cut <= len; cut++) {
 		memcpy(torn.log.bytes, log.bytes, cut);
 		remains_put(f, &torn);
-		assert_int_equal(store_start(f, false), 0);
+		assert_int_equal(store_fixture_open(f, false), 0);
 		assert_int_equal(state_of(f), (cut < len ? 1 : 2) + COMMITS);
 	}
 	free(data.bytes);
@@ -382,15 +334,15 @@ static void a_crash_while_the_log_begins_anew_loses_nothing(void **state)
 
 static void the_log_can_be_filled_many_times(void **state)
 {
-	struct fixture *f = *state;
+	struct store_fixture *f = *state;
 	struct store_options options = { .sync = STORE_SYNC_OFF };
 
 	assert_int_equal(store_open(&f->store, f->dir, &options, f->why, sizeof(f->why)), 0);
 	for (int i = 1; i < 20000; i++)
 		put_number(f, i % 200 + 1);
 	assert_int_equal(state_of(f), 19999 % 200 + 1);
-	store_stop(f);
-	assert_int_equal(store_start(f, false), 0);
+	store_fixture_close(f);
+	assert_int_equal(store_fixture_open(f, false), 0);
 	assert_int_equal(state_of(f), 19999 % 200 + 1);
 }
 
@@ -408,10 +360,10 @@ static int undo_fn(struct store_txn *txn, void *arg)
 
 static void child_undoes(int tell, void *arg)
 {
-	struct fixture *f = arg;
+	struct store_fixture *f = arg;
 
 	(void)tell;
-	if (store_start(f, false) != 0)
+	if (store_fixture_open(f, false) != 0)
 		_exit(1);
 	put_number(f, 1);
 	if (store_flush(f->store) != 0)
@@ -435,25 +387,25 @@ static int has_x_fn(struct store_txn *txn, void *arg)
 
 static void entries_that_came_to_nothing_do_not_come_back(void **state)
 {
-	struct fixture *f = *state;
+	struct store_fixture *f = *state;
 	struct child child = child_start(child_undoes, f);
 
 	child_kill(&child);
 	child_wait(&child);
 	f->store = NULL;
-	assert_int_equal(store_start(f, false), 0);
+	assert_int_equal(store_fixture_open(f, false), 0);
 	assert_int_equal(store_view(f->store, has_x_fn, NULL), 0);
 	assert_int_equal(state_of(f), 1);
 }
 
 static void a_store_whose_log_is_removed_answers_no_more(void **state)
 {
-	struct fixture *f = *state;
+	struct store_fixture *f = *state;
 	unsigned char n = 3;
 
-	assert_int_equal(store_start(f, false), 0);
+	assert_int_equal(store_fixture_open(f, false), 0);
 	put_number(f, 1);
-	assert_int_equal(unlink(f->path[LOG]), 0);
+	assert_int_equal(unlink(f->path[STORE_LOG]), 0);
 	assert_int_equal(store_update(f->store, number_fn, &n), -EIO);
 	assert_int_equal(store_view(f->store, state_fn, NULL), -EIO);
 }
@@ -461,7 +413,7 @@ static void a_store_whose_log_is_removed_answers_no_more(void **state)
 /* Without waiting for the disk it notices within a moment, not at once. */
 static void a_store_that_does_not_sync_notices_that_its_log_is_removed(void **state)
 {
-	struct fixture *f = *state;
+	struct store_fixture *f = *state;
 	unsigned char n = 1;
 	int rc = 0;
 
@@ -470,7 +422,7 @@ static void a_store_that_does_not_sync_notices_that_its_log_is_removed(void **st
 				    sizeof(f->why)),
 			 0);
 	put_number(f, n);
-	assert_int_equal(unlink(f->path[LOG]), 0);
+	assert_int_equal(unlink(f->path[STORE_LOG]), 0);
 	for (time_t until = time(NULL) + 10; rc == 0 && time(NULL) < until;) {
 		n++;
 		rc = store_update(f->store, number_fn, &n);
@@ -480,55 +432,55 @@ static void a_store_that_does_not_sync_notices_that_its_log_is_removed(void **st
 
 static void a_log_of_another_size_is_refused(void **state)
 {
-	struct fixture *f = *state;
+	struct store_fixture *f = *state;
 
-	assert_int_equal(store_start(f, false), 0);
-	store_stop(f);
-	assert_int_equal(truncate(f->path[LOG], LOG_SIZE / 2), 0);
-	assert_int_equal(store_start(f, false), -EUCLEAN);
+	assert_int_equal(store_fixture_open(f, false), 0);
+	store_fixture_close(f);
+	assert_int_equal(truncate(f->path[STORE_LOG], LOG_SIZE / 2), 0);
+	assert_int_equal(store_fixture_open(f, false), -EUCLEAN);
 	assert_non_null(strstr(f->why, "commit.log"));
-	assert_int_equal(unlink(f->path[LOG]), 0);
-	assert_int_equal(mkdir(f->path[LOG], 0700), 0);
-	assert_true(store_start(f, false) < 0);
-	assert_int_equal(rmdir(f->path[LOG]), 0);
+	assert_int_equal(unlink(f->path[STORE_LOG]), 0);
+	assert_int_equal(mkdir(f->path[STORE_LOG], 0700), 0);
+	assert_true(store_fixture_open(f, false) < 0);
+	assert_int_equal(rmdir(f->path[STORE_LOG]), 0);
 }
 
 static void a_log_that_is_no_file_is_refused(void **state)
 {
-	struct fixture *f = *state;
+	struct store_fixture *f = *state;
 
-	assert_int_equal(store_start(f, false), 0);
-	store_stop(f);
+	assert_int_equal(store_fixture_open(f, false), 0);
+	store_fixture_close(f);
 	for (int readonly = 0; readonly < 2; readonly++) {
-		assert_int_equal(unlink(f->path[LOG]), 0);
-		assert_int_equal(mkfifo(f->path[LOG], 0600), 0);
-		assert_int_equal(store_start(f, readonly), -EUCLEAN);
-		assert_int_equal(unlink(f->path[LOG]), 0);
-		assert_int_equal(symlink(f->path[DATA], f->path[LOG]), 0);
+		assert_int_equal(unlink(f->path[STORE_LOG]), 0);
+		assert_int_equal(mkfifo(f->path[STORE_LOG], 0600), 0);
+		assert_int_equal(store_fixture_open(f, readonly), -EUCLEAN);
+		assert_int_equal(unlink(f->path[STORE_LOG]), 0);
+		assert_int_equal(symlink(f->path[STORE_DATA], f->path[STORE_LOG]), 0);
 		f->why[0] = 0;
-		assert_int_equal(store_start(f, readonly), -EUCLEAN);
+		assert_int_equal(store_fixture_open(f, readonly), -EUCLEAN);
 		assert_non_null(strstr(f->why, "commit.log"));
 	}
 }
 
 static void a_flushed_store_is_whole_without_its_log(void **state)
 {
-	struct fixture *f = *state;
+	struct store_fixture *f = *state;
 
-	assert_int_equal(store_start(f, false), 0);
+	assert_int_equal(store_fixture_open(f, false), 0);
 	for (int i = 1; i < 10; i++)
 		put_number(f, i);
 	assert_int_equal(store_flush(f->store), 0);
-	struct remains remains = { .data = image_read(f->path[DATA]) };
-	store_stop(f);
-	image_write(f->path[DATA], &remains.data);
-	assert_int_equal(unlink(f->path[LOG]), 0);
-	assert_int_equal(store_start(f, false), 0);
+	struct remains remains = { .data = image_read(f->path[STORE_DATA]) };
+	store_fixture_close(f);
+	image_write(f->path[STORE_DATA], &remains.data);
+	assert_int_equal(unlink(f->path[STORE_LOG]), 0);
+	assert_int_equal(store_fixture_open(f, false), 0);
 	assert_int_equal(state_of(f), 9);
 	remains_free(&remains);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, store_fixture_setup, store_fixture_teardown)
 
 int main(void)
 {

@@ -2,8 +2,7 @@
  * Updates that nobody waits for, in the LMDB engine: each is done once and in order, they share commits with others, and no
  * thread sleeps for them.
  */
-#include "scratch.h"
-#include "store.h"
+#include "store_fixture.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -21,8 +20,7 @@
 #define ROUNDS 200
 
 struct fixture {
-	char *dir;
-	struct store *store;
+	struct store_fixture disk;
 	sem_t inside; /* posted by a function that then waits for `go` */
 	sem_t go;
 	_Atomic int wrong; /* cmocka's assertions only work on its own thread */
@@ -41,14 +39,13 @@ struct order {
 static int setup(void **state)
 {
 	struct fixture *f = calloc(1, sizeof(*f));
-	char why[512];
 
 	assert_non_null(f);
-	f->dir = scratch_new();
+	store_fixture_init(&f->disk);
 	sem_init(&f->inside, 0, 0);
 	sem_init(&f->go, 0, 0);
 	sem_init(&f->all, 0, 0);
-	assert_int_equal(store_open(&f->store, f->dir, NULL, why, sizeof(why)), 0);
+	assert_int_equal(store_fixture_open(&f->disk, false), 0);
 	*state = f;
 	return 0;
 }
@@ -57,11 +54,11 @@ static int teardown(void **state)
 {
 	struct fixture *f = *state;
 
-	store_close(f->store);
+	store_fixture_close(&f->disk);
 	sem_destroy(&f->all);
 	sem_destroy(&f->go);
 	sem_destroy(&f->inside);
-	scratch_remove(f->dir);
+	store_fixture_fini(&f->disk);
 	free(f);
 	return 0;
 }
@@ -99,7 +96,7 @@ static void order_submit(struct fixture *f, struct order *order, int expected)
 	order->expected = expected;
 	order->told = 0;
 	order->job = (struct store_job){ .fn = count_fn, .arg = order, .done = order_done };
-	store_submit(f->store, &order->job);
+	store_submit(f->disk.store, &order->job);
 }
 
 static int held_fn(struct store_txn *txn, void *arg)
@@ -115,7 +112,7 @@ static void *held_body(void *arg)
 {
 	struct fixture *f = arg;
 
-	if (store_update(f->store, held_fn, f) != 0)
+	if (store_update(f->disk.store, held_fn, f) != 0)
 		f->wrong++;
 	return NULL;
 }
@@ -144,7 +141,7 @@ static void those_who_come_during_a_commit_do_not_wait_and_share_the_next(void *
 
 	assert_int_equal(pthread_create(&thread, NULL, held_body, f), 0);
 	sem_wait(&f->inside);
-	store_stats(f->store, &before);
+	store_stats(f->disk.store, &before);
 	for (size_t i = 0; i < 20; i++)
 		order_submit(f, &orders[i], i % 5 == 4 ? -EBUSY : 1);
 	assert_int_equal(f->done, 0);
@@ -153,7 +150,7 @@ static void those_who_come_during_a_commit_do_not_wait_and_share_the_next(void *
 	/* Nobody else came: the thread that led before has done them all. */
 	assert_int_equal(f->done, 20);
 	assert_int_equal(f->wrong, 0);
-	store_stats(f->store, &after);
+	store_stats(f->disk.store, &after);
 	assert_int_equal(after.commits - before.commits, 2);
 	for (size_t i = 0, place = 0; i < 20; i++)
 		if (i % 5 != 4)
@@ -181,7 +178,7 @@ static void *relief_body(void *arg)
 
 	relief->order = (struct order){ .fixture = relief->fixture, .expected = 1 };
 	relief->order.job = (struct store_job){ .fn = relief_fn, .arg = relief, .done = order_done };
-	store_submit(relief->fixture->store, &relief->order.job);
+	store_submit(relief->fixture->disk.store, &relief->order.job);
 	relief->returned = true;
 	return NULL;
 }
@@ -199,13 +196,13 @@ static void whoever_waited_for_its_own_commits_for_others_but_once(void **state)
 	assert_int_equal(pthread_create(&updater, NULL, held_body, f), 0);
 	sem_wait(&f->inside);
 	order.job = (struct store_job){ .fn = held_fn, .arg = f, .done = order_done };
-	store_submit(f->store, &order.job);
+	store_submit(f->disk.store, &order.job);
 	sem_post(&f->go);
 	sem_wait(&f->inside);
 	assert_int_equal(pthread_create(&submitter, NULL, relief_body, &relief), 0);
 	do {
 		sched_yield();
-		store_stats(f->store, &stats);
+		store_stats(f->disk.store, &stats);
 	} while (!relief.returned && stats.waiting < 2);
 	sem_post(&f->go);
 	pthread_join(updater, NULL);
@@ -224,7 +221,7 @@ static void *mixed_body(void *arg)
 		struct order own = { .fixture = f, .expected = 2 };
 
 		order_submit(f, &orders[i], i % 7 == 6 ? -EAGAIN : 1);
-		if (i % 3 == 0 && store_update(f->store, count_fn, &own) != 2)
+		if (i % 3 == 0 && store_update(f->disk.store, count_fn, &own) != 2)
 			f->wrong++;
 	}
 	/* All of all threads: those of this one are among them. */
@@ -261,7 +258,7 @@ static void each_is_done_once_whoever_commits(void **state)
 		free(orders[i]);
 	assert_int_equal(f->wrong, 0);
 	assert_int_equal(f->done, THREADS * ROUNDS);
-	assert_int_equal(store_view(f->store, read_fn, &count), 0);
+	assert_int_equal(store_view(f->disk.store, read_fn, &count), 0);
 	assert_int_equal(count, THREADS * expected);
 }
 
@@ -271,7 +268,7 @@ static void again_done(struct store_job *job, int result)
 	struct order *order = (struct order *)job;
 	struct order more = { .expected = 1 };
 
-	if (store_update(order->fixture->store, count_fn, &more) != 1)
+	if (store_update(order->fixture->disk.store, count_fn, &more) != 1)
 		order->fixture->wrong++;
 	order_done(job, result);
 }
@@ -283,10 +280,10 @@ static void done_may_use_the_store(void **state)
 	uint64_t count = 0;
 
 	order.job = (struct store_job){ .fn = count_fn, .arg = &order, .done = again_done };
-	store_submit(f->store, &order.job);
+	store_submit(f->disk.store, &order.job);
 	assert_int_equal(f->done, 1);
 	assert_int_equal(f->wrong, 0);
-	assert_int_equal(store_view(f->store, read_fn, &count), 0);
+	assert_int_equal(store_view(f->disk.store, read_fn, &count), 0);
 	assert_int_equal(count, 2);
 }
 
@@ -304,7 +301,7 @@ static void within_a_transaction_it_is_refused(void **state)
 {
 	struct fixture *f = *state;
 
-	assert_int_equal(store_update(f->store, nested_fn, f), 0);
+	assert_int_equal(store_update(f->disk.store, nested_fn, f), 0);
 	assert_int_equal(f->done, 1);
 	assert_int_equal(f->wrong, 0);
 }

@@ -3,8 +3,7 @@
  * LMDB too.
  */
 #include "child.h"
-#include "scratch.h"
-#include "store.h"
+#include "store_fixture.h"
 
 #include <errno.h>
 #include <malloc.h>
@@ -19,7 +18,7 @@
 
 #include <cmocka.h>
 
-/* By file: 0 data.mdb, 1 commit.log. */
+/* By file: STORE_DATA, STORE_LOG. */
 static ino_t inodes[2];
 static _Atomic int synced[2];
 static _Atomic bool failing[2];
@@ -41,54 +40,29 @@ int fdatasync(int fd)
 	return (int)syscall(SYS_fdatasync, fd);
 }
 
-struct fixture {
-	char *dir;
-	char why[512];
-	struct store *store;
-};
-
-static void store_start(struct fixture *f, enum store_sync sync)
+static void store_start(struct store_fixture *f, enum store_sync sync)
 {
-	static const char *const names[2] = { "data.mdb", "commit.log" };
-	struct store_options options = { .sync = sync };
 	struct stat st;
-	char path[128];
 
-	assert_int_equal(store_open(&f->store, f->dir, &options, f->why, sizeof(f->why)), 0);
-	for (int i = 0; i < 2; i++) {
-		(void)snprintf(path, sizeof(path), "%s/%s", f->dir, names[i]);
-		assert_int_equal(stat(path, &st), 0);
+	f->sync = sync;
+	assert_int_equal(store_fixture_open(f, false), 0);
+	for (int i = STORE_DATA; i <= STORE_LOG; i++) {
+		assert_int_equal(stat(f->path[i], &st), 0);
 		inodes[i] = st.st_ino;
 	}
 	memset(synced, 0, sizeof(synced));
 }
 
-static void store_stop(struct fixture *f)
-{
-	store_close(f->store);
-	f->store = NULL;
-}
-
 static int setup(void **state)
 {
-	struct fixture *f = calloc(1, sizeof(*f));
-
-	assert_non_null(f);
-	f->dir = scratch_new();
 	memset(failing, 0, sizeof(failing));
-	*state = f;
-	return 0;
+	return store_fixture_setup(state);
 }
 
 static int teardown(void **state)
 {
-	struct fixture *f = *state;
-
 	memset(failing, 0, sizeof(failing));
-	store_close(f->store);
-	scratch_remove(f->dir);
-	free(f);
-	return 0;
+	return store_fixture_teardown(state);
 }
 
 static int put_fn(struct store_txn *txn, void *arg)
@@ -103,19 +77,19 @@ static int has_fn(struct store_txn *txn, void *arg)
 	return store_get(txn, slice_of(arg), &value) == 0;
 }
 
-static int put(struct fixture *f, char *key)
+static int put(struct store_fixture *f, char *key)
 {
 	return store_update(f->store, put_fn, key);
 }
 
-static bool has(struct fixture *f, char *key)
+static bool has(struct store_fixture *f, char *key)
 {
 	return store_view(f->store, has_fn, key) == 1;
 }
 
 static void a_commit_waits_for_the_disk_once(void **state)
 {
-	struct fixture *f = *state;
+	struct store_fixture *f = *state;
 
 	store_start(f, STORE_SYNC_COMMIT);
 	for (int i = 1; i <= 10; i++) {
@@ -129,7 +103,7 @@ static void a_commit_waits_for_the_disk_once(void **state)
 
 static void without_sync_no_commit_waits(void **state)
 {
-	struct fixture *f = *state;
+	struct store_fixture *f = *state;
 
 	store_start(f, STORE_SYNC_OFF);
 	for (int i = 0; i < 10; i++)
@@ -139,7 +113,7 @@ static void without_sync_no_commit_waits(void **state)
 
 static void lmdb_waits_for_the_disk_without_sync_too(void **state)
 {
-	struct fixture *f = *state;
+	struct store_fixture *f = *state;
 	char key[] = "0000";
 
 	store_start(f, STORE_SYNC_OFF);
@@ -153,7 +127,7 @@ static void lmdb_waits_for_the_disk_without_sync_too(void **state)
 
 static void child_commits(int tell, void *arg)
 {
-	struct fixture *f = arg;
+	struct store_fixture *f = arg;
 
 	(void)tell;
 	store_start(f, STORE_SYNC_OFF);
@@ -163,11 +137,11 @@ static void child_commits(int tell, void *arg)
 
 static void what_a_killed_process_left_is_synced_before_it_is_built_upon(void **state)
 {
-	struct fixture *f = *state;
+	struct store_fixture *f = *state;
 
 	/* The inodes are known before the child is, which makes nothing anew. */
 	store_start(f, STORE_SYNC_COMMIT);
-	store_stop(f);
+	store_fixture_close(f);
 	struct child child = child_start(child_commits, f);
 	child_kill(&child);
 	child_wait(&child);
@@ -181,7 +155,7 @@ static void what_a_killed_process_left_is_synced_before_it_is_built_upon(void **
 
 static void a_commit_whose_sync_failed_has_not_happened(void **state)
 {
-	struct fixture *f = *state;
+	struct store_fixture *f = *state;
 
 	store_start(f, STORE_SYNC_COMMIT);
 	assert_int_equal(put(f, "before"), 0);
@@ -195,7 +169,7 @@ static void a_commit_whose_sync_failed_has_not_happened(void **state)
 	assert_true(synced[0] > 0);
 	failing[1] = false;
 	assert_int_equal(put(f, "later"), 0);
-	store_stop(f);
+	store_fixture_close(f);
 	store_start(f, STORE_SYNC_COMMIT);
 	assert_true(has(f, "before") && has(f, "after") && has(f, "later"));
 	assert_false(has(f, "lost"));
@@ -203,7 +177,7 @@ static void a_commit_whose_sync_failed_has_not_happened(void **state)
 
 static void child_fails(int tell, void *arg)
 {
-	struct fixture *f = arg;
+	struct store_fixture *f = arg;
 
 	(void)tell;
 	store_start(f, STORE_SYNC_COMMIT);
@@ -216,7 +190,7 @@ static void child_fails(int tell, void *arg)
 
 static void it_has_not_happened_after_a_crash_either(void **state)
 {
-	struct fixture *f = *state;
+	struct store_fixture *f = *state;
 	struct child child = child_start(child_fails, f);
 
 	child_kill(&child);
@@ -234,7 +208,7 @@ static int put_durable_fn(struct store_txn *txn, void *arg)
 
 static void child_fails_without_sync(int tell, void *arg)
 {
-	struct fixture *f = arg;
+	struct store_fixture *f = arg;
 
 	(void)tell;
 	store_start(f, STORE_SYNC_OFF);
@@ -251,7 +225,7 @@ static void child_fails_without_sync(int tell, void *arg)
 /* One that must be on disk whatever `sync` says. */
 static void nor_has_it_without_sync(void **state)
 {
-	struct fixture *f = *state;
+	struct store_fixture *f = *state;
 	struct child child = child_start(child_fails_without_sync, f);
 
 	child_kill(&child);
@@ -263,7 +237,7 @@ static void nor_has_it_without_sync(void **state)
 
 static void with_a_failing_disk_nothing_is_committed_or_lost(void **state)
 {
-	struct fixture *f = *state;
+	struct store_fixture *f = *state;
 
 	store_start(f, STORE_SYNC_COMMIT);
 	assert_int_equal(put(f, "before"), 0);
@@ -275,7 +249,7 @@ static void with_a_failing_disk_nothing_is_committed_or_lost(void **state)
 	assert_false(has(f, "lost"));
 	failing[0] = failing[1] = false;
 	assert_int_equal(put(f, "after"), 0);
-	store_stop(f);
+	store_fixture_close(f);
 	store_start(f, STORE_SYNC_COMMIT);
 	assert_true(has(f, "before") && has(f, "after"));
 	assert_false(has(f, "lost"));
@@ -283,7 +257,7 @@ static void with_a_failing_disk_nothing_is_committed_or_lost(void **state)
 
 static void the_log_goes_on_while_lmdb_cannot_write(void **state)
 {
-	struct fixture *f = *state;
+	struct store_fixture *f = *state;
 
 	store_start(f, STORE_SYNC_COMMIT);
 	assert_int_equal(put(f, "before"), 0);
@@ -291,7 +265,7 @@ static void the_log_goes_on_while_lmdb_cannot_write(void **state)
 	assert_int_equal(store_flush(f->store), -EIO);
 	assert_int_equal(put(f, "after"), 0);
 	assert_true(has(f, "before") && has(f, "after"));
-	store_stop(f);
+	store_fixture_close(f);
 	failing[0] = false;
 	store_start(f, STORE_SYNC_COMMIT);
 	assert_true(has(f, "before") && has(f, "after"));
@@ -299,7 +273,7 @@ static void the_log_goes_on_while_lmdb_cannot_write(void **state)
 
 static void commits_that_fail_keep_no_memory(void **state)
 {
-	struct fixture *f = *state;
+	struct store_fixture *f = *state;
 
 	store_start(f, STORE_SYNC_COMMIT);
 	assert_int_equal(put(f, "before"), 0);

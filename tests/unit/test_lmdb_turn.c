@@ -7,7 +7,7 @@
 #include "image.h"
 #include "lmdb_flusher.h"
 #include "numbered.h"
-#include "scratch.h"
+#include "store_fixture.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -35,47 +35,13 @@ enum stage {
 	STAGE_TAKEN_OVER /* and one has */
 };
 
-struct fixture {
-	char *dir;
-	char path[3][128]; /* data.mdb, commit.log, lock.mdb */
-	char why[512];
-	enum store_sync sync;
-	enum stage stage;
-	struct store *store;
-};
-
-enum { DATA, LOG, READERS };
+static enum stage stage; /* of the test that runs */
 
 static int setup(void **state)
 {
-	static const char *const files[] = { "data.mdb", "commit.log", "lock.mdb" };
-	struct fixture *f = calloc(1, sizeof(*f));
-
-	assert_non_null(f);
-	f->dir = scratch_new();
-	for (size_t i = 0; i < 3; i++)
-		(void)snprintf(f->path[i], sizeof(f->path[i]), "%s/%s", f->dir, files[i]);
 	lmdb_flusher_writes = GIVEN;
-	*state = f;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	struct fixture *f = *state;
-
-	store_close(f->store);
-	scratch_remove(f->dir);
-	free(f);
-	return 0;
-}
-
-static int store_start(struct fixture *f, bool readonly)
-{
-	struct store_options options = { .readonly = readonly, .sync = f->sync };
-
-	f->store = NULL;
-	return store_open(&f->store, f->dir, &options, f->why, sizeof(f->why));
+	stage = STAGE_GIVEN;
+	return store_fixture_setup(state);
 }
 
 static void child_must(bool well)
@@ -87,11 +53,11 @@ static void child_must(bool well)
 /* 1 is LMDB's; then come the two runs. */
 static void child_commits(int tell, void *arg)
 {
-	struct fixture *f = arg;
+	struct store_fixture *f = arg;
 	unsigned int n = 1;
 
-	child_must(store_start(f, false) == 0);
-	gate_set(f->path[DATA]);
+	child_must(store_fixture_open(f, false) == 0);
+	gate_set(f->path[STORE_DATA]);
 	child_must(numbered_put(f->store, n++, 0) == 0 && store_flush(f->store) == 0);
 	uint64_t before = gate_newest();
 	gate_shut();
@@ -100,11 +66,11 @@ static void child_commits(int tell, void *arg)
 		if (n == 1 + FIRST + 2)
 			gate_await();
 	}
-	if (f->stage >= STAGE_HAS_GOT) {
+	if (stage >= STAGE_HAS_GOT) {
 		gate_open();
 		gate_await_newer(before);
 	}
-	if (f->stage == STAGE_TAKEN_OVER) {
+	if (stage == STAGE_TAKEN_OVER) {
 		gate_shut();
 		child_must(numbered_put(f->store, n++, 0) == 0);
 	}
@@ -112,7 +78,7 @@ static void child_commits(int tell, void *arg)
 }
 
 /* A process that is there, and has done all that. */
-static struct child writer_start(struct fixture *f)
+static struct child writer_start(struct store_fixture *f)
 {
 	struct child child = child_start(child_commits, f);
 	char done;
@@ -121,7 +87,7 @@ static struct child writer_start(struct fixture *f)
 	return child;
 }
 
-static void crash(struct fixture *f)
+static void crash(struct store_fixture *f)
 {
 	struct child child = writer_start(f);
 
@@ -130,24 +96,24 @@ static void crash(struct fixture *f)
 	f->store = NULL;
 }
 
-static int last(const struct fixture *f)
+static int last(void)
 {
-	return ALL + (f->stage == STAGE_TAKEN_OVER);
+	return ALL + (stage == STAGE_TAKEN_OVER);
 }
 
 /* Opened, looked at, gone on from, closed, and opened again. */
-static void assert_is(struct fixture *f, int number)
+static void assert_is(struct store_fixture *f, int number)
 {
-	assert_int_equal(store_start(f, true), 0);
+	assert_int_equal(store_fixture_open(f, true), 0);
 	assert_int_equal(numbered_state(f->store), number);
 	store_close(f->store);
-	assert_int_equal(store_start(f, false), 0);
+	assert_int_equal(store_fixture_open(f, false), 0);
 	for (int i = number; i < number + 2 * GIVEN; i++) {
 		assert_int_equal(numbered_state(f->store), i);
 		assert_int_equal(numbered_put(f->store, (unsigned int)i + 1, 0), 0);
 	}
 	store_close(f->store);
-	assert_int_equal(store_start(f, false), 0);
+	assert_int_equal(store_fixture_open(f, false), 0);
 	assert_int_equal(numbered_state(f->store), number + 2 * GIVEN);
 	store_close(f->store);
 	f->store = NULL;
@@ -155,17 +121,17 @@ static void assert_is(struct fixture *f, int number)
 
 static void a_killed_process_leaves_all_its_commits(void **state)
 {
-	struct fixture *f = *state;
+	struct store_fixture *f = *state;
 	struct stat st;
 
 	for (f->sync = STORE_SYNC_COMMIT;; f->sync = STORE_SYNC_OFF) {
-		for (f->stage = STAGE_GIVEN; f->stage <= STAGE_TAKEN_OVER; f->stage++) {
+		for (stage = STAGE_GIVEN; stage <= STAGE_TAKEN_OVER; stage++) {
 			crash(f);
 			/* Programs that know of one run only do not open it. */
-			assert_int_equal(stat(f->path[LOG], &st), 0);
+			assert_int_equal(stat(f->path[STORE_LOG], &st), 0);
 			assert_true(st.st_size > (off_t)(2 * HALF));
-			assert_is(f, last(f));
-			assert_int_equal(stat(f->path[LOG], &st), 0);
+			assert_is(f, last());
+			assert_int_equal(stat(f->path[STORE_LOG], &st), 0);
 			assert_int_equal(st.st_size, 2 * HALF);
 			for (size_t i = 0; i < 3; i++)
 				assert_int_equal(unlink(f->path[i]), 0);
@@ -177,14 +143,14 @@ static void a_killed_process_leaves_all_its_commits(void **state)
 
 static void another_process_sees_all_commits(void **state)
 {
-	struct fixture *f = *state;
+	struct store_fixture *f = *state;
 
-	for (f->stage = STAGE_GIVEN; f->stage <= STAGE_TAKEN_OVER; f->stage++) {
+	for (stage = STAGE_GIVEN; stage <= STAGE_TAKEN_OVER; stage++) {
 		struct child child = writer_start(f);
 
-		assert_int_equal(store_start(f, true), 0);
-		assert_int_equal(numbered_state(f->store), last(f));
-		assert_int_equal(numbered_state(f->store), last(f));
+		assert_int_equal(store_fixture_open(f, true), 0);
+		assert_int_equal(numbered_state(f->store), last());
+		assert_int_equal(numbered_state(f->store), last());
 		store_close(f->store);
 		f->store = NULL;
 		child_kill(&child);
@@ -198,7 +164,7 @@ static void another_process_sees_all_commits(void **state)
 
 static void *goes_on_main(void *arg)
 {
-	struct fixture *f = arg;
+	struct store_fixture *f = arg;
 
 	for (unsigned int n = 2; n <= MANY; n++)
 		child_must(numbered_put(f->store, n, 0) == 0);
@@ -207,23 +173,23 @@ static void *goes_on_main(void *arg)
 
 static void child_goes_on(int tell, void *arg)
 {
-	struct fixture *f = arg;
+	struct store_fixture *f = arg;
 	pthread_t thread;
 
 	(void)tell;
-	child_must(store_start(f, false) == 0 && numbered_put(f->store, 1, 0) == 0);
+	child_must(store_fixture_open(f, false) == 0 && numbered_put(f->store, 1, 0) == 0);
 	child_must(pthread_create(&thread, NULL, goes_on_main, f) == 0);
 }
 
 /* Each look is at no fewer commits than the one before. */
 static void another_process_follows_along(void **state)
 {
-	struct fixture *f = *state;
+	struct store_fixture *f = *state;
 	int seen = 1;
 
 	f->sync = STORE_SYNC_OFF;
 	struct child child = child_start(child_goes_on, f);
-	assert_int_equal(store_start(f, true), 0);
+	assert_int_equal(store_fixture_open(f, true), 0);
 	while (seen < MANY) {
 		int now = numbered_state(f->store);
 
@@ -243,19 +209,19 @@ struct remains {
 	struct image log;
 };
 
-static struct remains remains_take(struct fixture *f)
+static struct remains remains_take(struct store_fixture *f)
 {
 	crash(f);
-	return (struct remains){ .data = image_read(f->path[DATA]), .log = image_read(f->path[LOG]) };
+	return (struct remains){ .data = image_read(f->path[STORE_DATA]), .log = image_read(f->path[STORE_LOG]) };
 }
 
-static void remains_put(struct fixture *f, const struct remains *remains)
+static void remains_put(struct store_fixture *f, const struct remains *remains)
 {
 	store_close(f->store);
 	f->store = NULL;
-	(void)unlink(f->path[READERS]);
-	image_write(f->path[DATA], &remains->data);
-	image_write(f->path[LOG], &remains->log);
+	(void)unlink(f->path[STORE_READERS]);
+	image_write(f->path[STORE_DATA], &remains->data);
+	image_write(f->path[STORE_LOG], &remains->log);
 }
 
 static void remains_free(struct remains *remains)
@@ -279,18 +245,18 @@ static size_t entry_at(const struct remains *remains, size_t run, int i)
 }
 
 /* What becomes of the store if one byte of an entry is another: its state, or a negative errno. */
-static int damaged(struct fixture *f, struct remains *remains, size_t at)
+static int damaged(struct store_fixture *f, struct remains *remains, size_t at)
 {
 	remains->log.bytes[at] ^= 1;
 	remains_put(f, remains);
-	int rc = store_start(f, false);
+	int rc = store_fixture_open(f, false);
 	remains->log.bytes[at] ^= 1;
 	return rc < 0 ? rc : numbered_state(f->store);
 }
 
 static void damage_to_either_run_is_refused(void **state)
 {
-	struct fixture *f = *state;
+	struct store_fixture *f = *state;
 	struct remains remains = remains_take(f);
 
 	for (int i = 0; i < FIRST; i++)
@@ -308,9 +274,9 @@ static void damage_to_either_run_is_refused(void **state)
 
 static void what_lmdb_has_got_may_be_damaged(void **state)
 {
-	struct fixture *f = *state;
+	struct store_fixture *f = *state;
 
-	f->stage = STAGE_HAS_GOT;
+	stage = STAGE_HAS_GOT;
 	struct remains remains = remains_take(f);
 	for (int i = 0; i < FIRST; i++)
 		assert_int_equal(damaged(f, &remains, entry_at(&remains, 0, i) + HEAD + 3), ALL);
@@ -321,16 +287,16 @@ static void what_lmdb_has_got_may_be_damaged(void **state)
 
 static void a_torn_entry_is_as_if_it_had_never_been(void **state)
 {
-	struct fixture *f = *state;
+	struct store_fixture *f = *state;
 
-	for (f->stage = STAGE_GIVEN; f->stage <= STAGE_HAS_GOT; f->stage++) {
+	for (stage = STAGE_GIVEN; stage <= STAGE_HAS_GOT; stage++) {
 		struct remains remains = remains_take(f);
 		size_t begin = entry_at(&remains, HALF, SECOND - 1);
 
 		for (size_t cut = entry_at(&remains, HALF, SECOND); cut-- > begin;) {
 			remains.log.bytes[cut] ^= 0x55;
 			remains_put(f, &remains);
-			assert_int_equal(store_start(f, false), 0);
+			assert_int_equal(store_fixture_open(f, false), 0);
 			assert_int_equal(numbered_state(f->store), ALL - 1);
 		}
 		/* The first of the run, too: then there is nothing but what comes before. */
@@ -345,7 +311,7 @@ static void a_torn_entry_is_as_if_it_had_never_been(void **state)
 
 static void without_sync_the_store_is_what_comes_before_the_first_hole(void **state)
 {
-	struct fixture *f = *state;
+	struct store_fixture *f = *state;
 
 	f->sync = STORE_SYNC_OFF;
 	struct remains remains = remains_take(f);
@@ -356,14 +322,14 @@ static void without_sync_the_store_is_what_comes_before_the_first_hole(void **st
 	/* What follows a hole in the first run does not come back with what is written in its place. */
 	assert_int_equal(damaged(f, &remains, HEAD + 3), 1);
 	assert_int_equal(numbered_put(f->store, 2, 0), 0);
-	struct remains again = { .data = image_read(f->path[DATA]), .log = image_read(f->path[LOG]) };
+	struct remains again = { .data = image_read(f->path[STORE_DATA]), .log = image_read(f->path[STORE_LOG]) };
 	remains_put(f, &again);
 	assert_is(f, 2);
 	remains_free(&again);
 	remains_free(&remains);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, store_fixture_teardown)
 
 int main(void)
 {
