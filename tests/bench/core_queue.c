@@ -62,7 +62,7 @@ static double lock_join(struct side *side, const struct atlock_name *name, unsig
 	begun = load_clock() - begun;
 	side_check(rc, &why);
 	if (rc != 0)
-		errx(1, "nobody was to hold or wait already: %d", rc);
+		errx(1, "the store already has holders or waiters: %d", rc);
 	if (ticket != NULL)
 		*ticket = number;
 	return begun;
@@ -218,7 +218,7 @@ void queue_measure_deadlock(const char *dir)
 
 	struct series share = series_ratio(&near.check, &near.without);
 	report_line("joining without the check", "us", &near.without, no_goal);
-	report_line("check, the holder waits for nobody", "us", &near.check, no_goal);
+	report_line("check, the holder waits for no lock", "us", &near.check, no_goal);
 	report_line("its share of joining", "x", &share, no_goal);
 	report_line("check, the way is 10,000 holders long", "us", &worst.check, no_goal);
 }

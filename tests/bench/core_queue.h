@@ -24,7 +24,7 @@ double queue_grant_long(struct side *side, const struct atlock_name *name, unsig
 double queue_grant_short(struct side *side, const struct atlock_name *name, unsigned int grants);
 
 /*
- * Caller i holds the lock i, "chain", and waits for lock i + 1; that of the last is held by one who waits for nobody.
+ * Caller i holds the lock i, "chain", and waits for lock i + 1; the holder of the last lock waits for no lock.
  * Caller `waiters` + 1 holds another lock.
  */
 void queue_chain(struct side *side, unsigned int waiters);

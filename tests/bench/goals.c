@@ -154,7 +154,7 @@ static int measure_apart(bool peers, const char *chart)
 		unsigned int failed;
 
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		/* Whoever takes a lock without a name for it is its session. */
+		/* A lock that is taken without @who belongs to the caller's session. */
 		setsid();
 		failed = measure(peers, done);
 		_exit(failed == 0 ? 0 : 2);
@@ -207,7 +207,7 @@ static int run_all(bool peers, const char *chart)
 	scratch = scratch_new();
 	run.dir = scratch;
 	(void)snprintf(memory, sizeof(memory), "/dev/shm/%s", strrchr(scratch, '/') + 1);
-	/* Whoever loses its parent becomes this process's child, and is gone before anything is removed. */
+	/* Orphans become this process's children, so it can wait for their end before it removes anything. */
 	(void)prctl(PR_SET_CHILD_SUBREAPER, 1);
 	status = measure_apart(peers, chart);
 	mounts_clean(scratch);

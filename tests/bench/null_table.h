@@ -2,7 +2,7 @@
  * The files of the null file system: a tree in memory, found by parent and name through one hash table.
  *
  * Threads. Any call from any thread; one mutex protects everything but a node's address and name. A node lives as long as
- * it has a name or somebody refers to it.
+ * it has a name or a reference.
  */
 #ifndef BENCH_NULL_TABLE_H
 #define BENCH_NULL_TABLE_H

@@ -46,7 +46,7 @@ static void redis_step(void *arg)
 
 	check(connection, reply);
 	if (reply->type != REDIS_REPLY_STATUS || strcmp(reply->str, "OK") != 0)
-		errx(1, "Redis: somebody has %s", peer->key);
+		errx(1, "Redis: another client has %s", peer->key);
 	freeReplyObject(reply);
 	reply = redisCommand(connection, "EVALSHA %s 1 %s %s", peer->words[SCRIPT], peer->key, peer->words[OWNER]);
 	check(connection, reply);

@@ -36,7 +36,7 @@ static struct sockaddr_in address_of(unsigned int port)
 	return address;
 }
 
-/* A port that nobody has. */
+/* A free port. */
 static unsigned int port_free(void)
 {
 	struct sockaddr_in address = address_of(0);

@@ -20,7 +20,7 @@
 #include "procs.h"
 
 #define MICRO 1e6
-#define PAUSE 500 /* microseconds before each sample: whoever has to wake up was asleep, as it would be in earnest */
+#define PAUSE 500 /* microseconds before each sample: the waiter sleeps by then, as in real use */
 
 struct hand {
 	char lock[PATH_MAX];
@@ -102,7 +102,7 @@ static void waiter_run(const struct hand *hand, unsigned int count)
 	}
 }
 
-/* Until somebody waits for the lock. */
+/* Returns once a process waits for the lock. */
 static void queue_await(const char *lock)
 {
 	char text[4096];

@@ -11,7 +11,7 @@
 
 /*
  * A '%' in `directory` stands for the number of the process, from 0. Directories are made if they are not there and can
- * be. Each process stands in its own one, so that nobody pays for the path to it, or names the lock by its whole path.
+ * be. Each process stands in its own one, so that no cycle pays for the path to it, or names the lock by its whole path.
  */
 struct cycle {
 	const char *directory;
