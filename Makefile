@@ -473,6 +473,10 @@ bench: bench-programs | $(NEED)bench ## every figure of the goals, also against 
 bench-quick: bench-programs ## the same in a minute, smaller, without Redis and etcd
 	@$(OUT)/bench_goals -s quick $(OUT)
 
+.PHONY: bench-compare
+bench-compare: all ## what users feel of other builds and this one, side by side: AGAINST="<build> ..." ON=<directory>
+	@tests/bench/compare $(or $(ON),$(OUT)) $(AGAINST) $(OUT)
+
 .PHONY: bench-check bench-budget
 bench-check: $(OUT)/bench_path ## instructions of an acquire, a release, a join and a grant against tests/bench/budget
 	@tests/bench/check $(OUT)
