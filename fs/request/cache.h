@@ -6,7 +6,8 @@
  * cache_change(), which invalidates what the kernel has: the attributes, and the name unless only waiters came or went.
  * A thread of its own does that, because the kernel processes an invalidation only when the directory is unlocked, and
  * a request that is being answered may still hold that lock. Until then, a lifetime of at most a second, and never
- * beyond the lease, bounds what is stale.
+ * beyond the lease, bounds what is stale. Attributes are invalidated at once, before the change is answered: so stat(2)
+ * asks for them, and is told (lock_node_stat()) to look the name of a lock that has ended up again.
  *
  * A lookup reads the lock, then tells the kernel. A change in between would be missed, so:
  *

@@ -199,3 +199,31 @@ size_t behind_files(struct fs *fs, pid_t tid, struct atlock_caller **out)
 	free(search);
 	return count;
 }
+
+struct openers {
+	pid_t lineage[ANCESTORS_MAX];
+	size_t lineage_len;
+	size_t left;
+	bool found;
+};
+
+static bool find_opener(void *arg, struct handle *handle)
+{
+	struct openers *openers = arg;
+
+	for (size_t i = 0; i < openers->lineage_len && !openers->found; i++)
+		openers->found = openers->lineage[i] == handle->pid;
+	return --openers->left > 0 && !openers->found;
+}
+
+bool files_opened(struct fs *fs, pid_t tid, uint64_t ino)
+{
+	struct openers openers = { .lineage = { tid }, .lineage_len = 1, .left = HANDLES_MAX };
+
+	handles_each(fs->handles, ino, find_opener, &openers);
+	if (openers.found || openers.left == HANDLES_MAX)
+		return openers.found;
+	openers.lineage_len = tid > 0 ? atlock_lineage(tid, openers.lineage, ANCESTORS_MAX) : 0;
+	handles_each(fs->handles, ino, find_opener, &openers);
+	return openers.found;
+}

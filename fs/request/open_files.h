@@ -14,4 +14,7 @@
  */
 size_t behind_files(struct fs *fs, pid_t tid, struct atlock_caller **out);
 
+/* Whether the process of thread `tid`, or an ancestor of it, has opened a file of this inode that is still open. */
+bool files_opened(struct fs *fs, pid_t tid, uint64_t ino);
+
 #endif

@@ -12,6 +12,7 @@
 #include "flocked.h"
 #include "handle.h"
 #include "lock_file.h"
+#include "open_files.h"
 #include "path.h"
 #include "permit.h"
 #include "rows.h"
@@ -202,7 +203,13 @@ static int lock_node_stat(struct call *call, struct node *node, struct stat *st,
 		err = lock_stat(call, &name, st, life);
 	if (err != 1)
 		return err;
-	/* The lock is gone: only an open file still refers to it. */
+	/*
+	 * The lock is gone: only an open file still refers to it. Or the kernel has the name in its cache (which it has
+	 * of no node of one process's own), because the lock was released under another name, and has not heard of it
+	 * yet: ESTALE makes it look the name up again.
+	 */
+	if (!node->own && !files_opened(call->fs, call->ctx->pid, node->ino))
+		return -ESTALE;
 	st->st_nlink = 0;
 	return 0;
 }
