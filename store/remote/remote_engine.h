@@ -1,0 +1,131 @@
+/*
+ * A host's side of a shared engine, shared by the files of this room and by the transports' tables of functions:
+ *
+ *	remote_store.c    opening, closing, reads
+ *	remote_batch.c    a batch of updates as one commit of parts
+ *	remote_commit.c   sending a commit, and finding out what became of it
+ *	remote_barrier.c  how far the engine is: one question for all that wait
+ *	remote_feed.c     following the history
+ *	remote_hello.c    joining the realm: at start, and when the engine or its history is another
+ *	remote_register.c the host's chain and incarnation
+ *	remote_hosts.c    heartbeat; hosts that are gone
+ *	remote_number.c   numbers that rise for each lock
+ *	remote_mirror.c   the mirror; remote_ring.c its newest entries
+ *	remote_box.c, remote_entry.c   bytes
+ *
+ * Whatever writes to the realm or joins it is done by the thread that leads (commit.h): so one commit of a host is under way at a time.
+ * Lock order: leadership, barrier_lock, read_lock, the mirror's.
+ */
+#ifndef STORE_REMOTE_ENGINE_H
+#define STORE_REMOTE_ENGINE_H
+
+#include "arena.h"
+#include "commit.h"
+#include "remote_adapter.h"
+#include "remote_box.h"
+#include "remote_mirror.h"
+#include "txn_run.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+struct remote_options {
+	const char *cache;     /* directory of the mirror; used by remote_open() only, as the next */
+	const char *host;      /* name of this host, for people */
+	uint32_t host_timeout; /* ms: see struct box */
+	uint32_t timeout;      /* ms that a call tries before it fails with -EHOSTDOWN, or -EAGAIN after conflicts */
+	bool threads;          /* false: a test calls remote_follow() and remote_tick() */
+
+	/* Called after another host's write is in the mirror, on any thread; may be NULL. It may use no transaction. */
+	void (*changed)(void *arg, const struct txn_write *write);
+	void *changed_arg;
+};
+
+/* A commit whose answer was lost. */
+struct remote_doubt {
+	bool open;
+	uint64_t epoch;  /* it can be applied in this one only */
+	uint64_t commit; /* its number */
+};
+
+struct engine {
+	struct remote_adapter *adapter;
+	struct remote_options options;
+	struct store_clock clock;
+	struct mirror *mirror;
+	struct commit_queue queue;
+
+	/* The leader's. */
+	unsigned char id[REMOTE_ID]; /* of the realm that was joined first */
+	struct store_txn *writer;
+	struct arena arena; /* what the functions of a batch wrote */
+	struct box box;
+	uint64_t box_version;
+	int64_t box_sent; /* when the last request that wrote the box was sent */
+	struct remote_doubt doubt;
+	uint64_t gather_process; /* see remote_hello.c */
+	int64_t gather_since;
+	int64_t broken_at; /* when the engine was out of reach for a whole time-out; 0: it is not */
+	struct remote_welcome welcome;
+	uint64_t random;
+	_Atomic uint64_t incarnation; /* others read this and the next */
+	_Atomic uint16_t chain;
+	bool ready;           /* joined: the box is ours, the mirror continues the realm's history */
+	bool joined;          /* has been so once */
+	_Atomic bool strange; /* a barrier or the feed found another history: the leader must say hello */
+
+	pthread_mutex_t barrier_lock;
+	pthread_cond_t barrier_done;
+	uint64_t barriers_begun; /* barrier_lock, as the next four */
+	uint64_t barriers_ended; /* all up to this one */
+	uint64_t barrier_good;   /* the last one that was answered */
+	int barrier_error;       /* of the last one */
+	bool barrier_busy;
+	pthread_mutex_t read_lock; /* of REMOTE_LINE_READ */
+
+	/* The thread of remote_tick()'s, or the leader's inside it. */
+	struct remote_seen {
+		uint64_t version;
+		int64_t contact; /* reading of engine->contact when the box changed last */
+	} seen[REMOTE_CHAINS];
+	int64_t contact; /* ns in contact with the engine */
+	int64_t ticked;
+	_Atomic int64_t answered; /* when a request that was answered was sent */
+
+	_Atomic uint64_t conflicts; /* parts that ran again */
+	pthread_mutex_t stop_lock;
+	pthread_cond_t stop_told;
+	bool stop; /* stop_lock */
+	pthread_t ticker;
+	pthread_t follower;
+	bool ticks;
+	bool follows;
+};
+
+/*
+ * Joins the realm behind `adapter`, which is the engine's from then on, also if this fails. Waits until the mirror is filled. On failure
+ * writes one line for people into `why`.
+ */
+int remote_open(struct engine **out, struct remote_adapter *adapter, const struct remote_options *remote,
+		const struct store_options *options, char *why, size_t whylen);
+void remote_close(struct engine *engine);
+
+/* For a transport's struct store_engine. A view is behind a barrier: it sees what was committed anywhere before the call. */
+int remote_update(struct engine *engine, store_fn *fn, void *arg);
+void remote_submit(struct engine *engine, struct store_job *job);
+int remote_view(struct engine *engine, store_fn *fn, void *arg);
+void remote_now(struct engine *engine, struct store_time *out);
+void remote_space(struct engine *engine, struct store_space *out);
+void remote_stats(struct engine *engine, struct store_stats *out);
+
+/* This host in the realm. */
+uint16_t remote_chain(const struct engine *engine);
+uint64_t remote_incarnation(const struct engine *engine);
+
+/* ns of the clock that this host's waits run on. */
+int64_t remote_clock(const struct engine *engine);
+
+/* splitmix64, seeded by the kernel. The leader's. */
+uint64_t remote_random(struct engine *engine);
+
+#endif

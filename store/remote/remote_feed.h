@@ -1,0 +1,18 @@
+/* Following the history: entries become part of the mirror, whoever fetched them. */
+#ifndef STORE_REMOTE_FEED_H
+#define STORE_REMOTE_FEED_H
+
+#include "remote_adapter.h"
+
+struct engine;
+
+/* Fetches entries until the mirror has `revision`: 0, REMOTE_HELLO (it cannot be continued), a negative errno. */
+int feed_catch_up(struct engine *engine, enum remote_line line, uint64_t revision);
+
+/* Waits up to `wait` ms for entries. As above. */
+int remote_follow(struct engine *engine, int wait);
+
+/* remote_follow() for ever, until the engine is closed; for pthread_create(). */
+void *feed_thread(void *engine);
+
+#endif

@@ -1,0 +1,31 @@
+/* The newest entries of the history, in memory: what this host can give back to an engine that has lost them. */
+#ifndef STORE_REMOTE_RING_H
+#define STORE_REMOTE_RING_H
+
+#include "remote_adapter.h"
+
+#define RING_ENTRIES 4096
+#define RING_BYTES ((size_t)16 * 1024 * 1024)
+
+struct ring {
+	struct ring_entry {
+		unsigned char *bytes;
+		size_t len;
+		uint64_t before; /* tag of the entry before it */
+	} entries[RING_ENTRIES];
+	size_t first;
+	size_t count;
+	size_t bytes;
+};
+
+void ring_init(struct ring *ring);
+void ring_free(struct ring *ring);
+void ring_empty(struct ring *ring);
+
+/* Copies an entry. The oldest make room; without memory all go, since there must be no gap. */
+void ring_add(struct ring *ring, struct slice entry);
+
+/* As mirror_since(). */
+int ring_since(const struct ring *ring, uint64_t tag, remote_entry_fn *each, void *arg);
+
+#endif
