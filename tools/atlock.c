@@ -1,4 +1,4 @@
-/* The program: finds the command in the table, and tells what there is. */
+/* The program: the table of commands with their help texts, and main(). */
 #include <errno.h>
 #include <getopt.h>
 #include <stdarg.h>
@@ -29,17 +29,17 @@ static const struct command commands[] = {
 	{ "audit", "verify|show|archive [OPTION...] [FILE...]", "check, search or archive the log of events",
 	  "verify finds any event that was changed, removed or moved, and names the first. Prints the last:\n"
 	  "  -a, --anchor N:HASH  what it once printed; that event must still be there\n"
-	  "archive moves events into a new FILE that it checks, and frees their room:\n"
-	  "  -b, --before TIME    those before: 2026-11-16, 7d (ago), today, or now for all\n"
-	  "  -S, --store DIR      of a store, which verify only reads, instead of the mount\n"
+	  "archive moves events into a new FILE, checks it, and frees their space:\n"
+	  "  -b, --before TIME    events before 2026-11-16, 7d (ago), today, or now (all)\n"
+	  "  -S, --store DIR      use this store instead of the mount; verify only reads it\n"
 	  "      --key-file FILE  its key, if it is encrypted\n"
 	  "show prints time, type, lock, holder, who did it and with what, with tabs between them:\n"
-	  "  -l, --lock LOCK      about this lock; with a slash at the end, below there\n"
-	  "  -u, --user USER      about what this user holds or does\n"
-	  "  -s, --since TIME     2026-11-16T05:11:02Z, 2026-11-16, or 2h: so long ago\n"
-	  "  -e, --until TIME     the same\n"
+	  "  -l, --lock LOCK      events of this lock; of all locks below, if it ends with /\n"
+	  "  -u, --user USER      events of what this user holds or did\n"
+	  "  -s, --since TIME     from: 2026-11-16T05:11:02Z, 2026-11-16, or 2h (ago)\n"
+	  "  -e, --until TIME     up to, written likewise\n"
 	  "  -t, --type TYPE      acquired, released, refused, ...; see atlockfs(5)\n"
-	  "  -j, --json           the lines as they are\n"
+	  "  -j, --json           as JSON, an event a line\n"
 	  "\n"
 	  "verify and show take files that were copied from events/, or - for standard input.\n",
 	  cmd_audit },
@@ -50,43 +50,44 @@ static const struct command commands[] = {
 	  "TO is a new or empty directory. The copy is of one moment, compact, and checked.\n",
 	  cmd_backup },
 	{ "bench", "[-j N] [-t TIME] [--json] [cycle|read|handover]...", "measure what this mount can do on this host",
-	  "  -j, --jobs N         how many processes do it at once the second time (8)\n"
+	  "  -j, --jobs N         processes of the second measurement of cycle (8)\n"
 	  "  -t, --time TIME      how long each measurement takes (3s)\n"
 	  "      --json           a JSON object, with rates a second and microseconds\n"
-	  "  -f, --force          even if the option on_event is set, whose command is told of every lock\n"
+	  "  -f, --force          even if the option on_event is set, whose command then runs for every lock\n"
 	  "\n"
-	  "cycle takes a lock and gives it back, read is cat of one that is held, handover is from giving back\n"
-	  "until who waits has it. Locks are in a directory of its own below custom/, or if it may not, repos/, and\n"
-	  "none is left; the log of events has two lines for each. Exits with 77 who may take no lock at all.\n",
+	  "cycle takes a lock and releases it, read is cat of a held lock, handover is the time from a release\n"
+	  "until the waiter has the lock. The locks are in a new directory below custom/, or below repos/ where\n"
+	  "custom/ is refused. None is left; the event log has two lines for each. Exits with 77 if you may take\n"
+	  "no lock at all.\n",
 	  cmd_bench },
-	{ "completion", "bash|zsh|fish", "print what a shell needs to complete the words of this program",
+	{ "completion", "bash|zsh|fish", "print a completion script for a shell",
 	  "Installed with the program. For this shell alone: source <(atlock completion bash)\n", cmd_completion },
-	{ "doctor", "", "look at all that a mount needs, and say what is wrong and what to do", "", cmd_doctor },
+	{ "doctor", "", "check all that a mount needs, and say what is wrong and what to do", "", cmd_doctor },
 	{ "export", "[--format atlantis|jsonl] [--to redis://HOST:PORT/DB]",
 	  "print what is held, or write it to a Redis",
 	  "  -f, --format FORMAT    atlantis: its own records, a JSON object a line (default); or\n"
 	  "                         jsonl: all locks of the tree, for `atlock import` elsewhere\n"
-	  "  -t, --to redis://...   write Atlantis' records into its Redis; what is there stays\n",
+	  "  -t, --to redis://...   write Atlantis' records into its Redis; existing ones stay\n",
 	  cmd_export },
 	{ "force-unlock", "LOCK|ID...", "release another holder's lock",
 	  "Takes a path, or an id as it is shown anywhere. Users can release their own locks of other\n"
 	  "sessions if those have a name (@build-17), administrators every lock.\n",
 	  cmd_force_unlock },
-	{ "fsck", "[--repair] [--key-file FILE] DIR", "check a store, and set it right",
-	  "  -r, --repair         of a store that is not mounted: make indexes, counts and records anew\n"
-	  "                       from each other, with a line for each; no lock comes free by it\n"
+	{ "fsck", "[--repair] [--key-file FILE] DIR", "check a store, and repair it",
+	  "  -r, --repair         mend a store that is not mounted: rebuild records, indexes and counts\n"
+	  "                       from each other, with a line for each; no lock is released by it\n"
 	  "  -S, --store DIR      the same as DIR\n"
 	  "      --key-file FILE  the key of a store that is encrypted\n",
 	  cmd_fsck },
 	{ "graph", "[--svg|--dot] [--store DIR]", "who waits for whom",
 	  "  -s, --svg            as a picture: atlock graph --svg > waits.svg\n"
 	  "  -d, --dot            for dot(1) of Graphviz\n"
-	  "  -S, --store DIR      of a store instead of a mount; it is only read\n"
+	  "  -S, --store DIR      read this store instead of a mount\n"
 	  "      --key-file FILE  its key, if it is encrypted\n",
 	  cmd_graph },
 	{ "guard", "RESOURCE --app APP [--probe APP=URL]... [--timeout 2s] -- COMMAND [ARGUMENT...]",
-	  "run a command that stops a shared resource, if all who use it are down",
-	  "  -a, --app APP        who wants to stop it: an app of the resource\n"
+	  "run a command that stops a shared resource, if all apps that use it are down",
+	  "  -a, --app APP        the app of the resource that wants to stop it\n"
 	  "  -p, --probe APP=URL  ask another app first: an answer 2xx is UP, a refused connection DOWN,\n"
 	  "                       all else UNKNOWN\n"
 	  "  -t, --timeout TIME   how long to wait for an answer (2s)\n"
@@ -102,38 +103,38 @@ static const struct command commands[] = {
 	  "A password for Redis is better given in $ATLOCK_REDIS_PASSWORD.\n",
 	  cmd_import },
 	{ "key", "new|id FILE", "make a key file for the option key_file, or tell which key is in one",
-	  "  new  makes the file, for its owner to read alone, and prints the key's id\n"
+	  "  new  makes the file, readable by its owner alone, and prints the key's id\n"
 	  "  id   prints the id, by which refusals and events name a key\n",
 	  cmd_key },
 	{ "lock", "[-w TIME] [-p PRIORITY] [-t TIME] [-r TEXT] [--who NAME] LOCK...",
 	  "take locks, all or none, and print their tokens",
-	  "  -w, --wait TIME      wait for them, at most so long in all (else not at all)\n"
+	  "  -w, --wait TIME      wait for them, at most this long in all (else not at all)\n"
 	  "  -p, --priority WORD  low, normal, high or critical, while waiting\n"
 	  "  -t, --ttl TIME       the lease (else as the mount's default_ttl says)\n"
-	  "  -r, --reason TEXT    what for\n"
-	  "      --who NAME       hold them as this one (else as this session)\n",
+	  "  -r, --reason TEXT    why you hold them\n"
+	  "      --who NAME       hold them under this name (else as this session)\n",
 	  cmd_lock },
 	{ "ls", "[PATH] [--owner USER] [--repo REPO] [--pull N] [--older-than TIME] [--json]...",
 	  "list what is held, below a path or everywhere",
 	  "  -o, --owner USER             held by this user\n"
-	  "      --who NAME               held as this one\n"
+	  "      --who NAME               held under this name\n"
 	  "  -r, --repo REPO              of this repository\n"
 	  "  -p, --pull N                 for this pull request\n"
-	  "      --older-than TIME        held for so long, or longer\n"
-	  "      --expiring-within TIME   whose lease ends by then\n"
+	  "      --older-than TIME        held for this long, or longer\n"
+	  "      --expiring-within TIME   lease ends within this time\n"
 	  "  -j, --json                   a JSON object a line\n"
-	  "  -w, --watch                  show it again every second\n"
-	  "  -S, --store DIR              of a store instead of a mount; it is only read\n"
+	  "  -w, --watch                  repeat every second\n"
+	  "  -S, --store DIR              read this store instead of a mount\n"
 	  "      --key-file FILE          its key, if it is encrypted\n"
 	  "\n"
 	  "Without a terminal: lock, holder, since, until, waiters, reason and id, with tabs between them.\n",
 	  cmd_ls },
 	{ "mirror", "[--once] [--delete] [--interval TIME] --to redis://HOST:PORT/DB",
-	  "keep Atlantis' Redis as this tree is",
+	  "keep Atlantis' Redis equal to this tree",
 	  "  -t, --to redis://...  Atlantis' Redis\n"
 	  "      --once            bring it up to date once, and end\n"
-	  "      --delete          also delete at first what is not held here\n"
-	  "      --interval TIME   how often to look (1s)\n"
+	  "      --delete          at the start, delete what is not held here\n"
+	  "      --interval TIME   time between two rounds (1s)\n"
 	  "\n"
 	  "Ends with SIGTERM or ^C. A lock that another pull request has there stays.\n",
 	  cmd_mirror },
@@ -146,7 +147,7 @@ static const struct command commands[] = {
 	  cmd_policy },
 	{ "queue", "[--json] [--store DIR] [LOCK]", "list who waits, for one lock or for all",
 	  "  -j, --json           a JSON object a line\n"
-	  "  -S, --store DIR      of a store instead of a mount; it is only read\n"
+	  "  -S, --store DIR      read this store instead of a mount\n"
 	  "      --key-file FILE  its key, if it is encrypted\n",
 	  cmd_queue },
 	{ "renew", "[-t TIME|--add TIME] LOCK...", "make leases longer",
@@ -162,50 +163,50 @@ static const struct command commands[] = {
 	{ "run", "[-l LOCK]... [-w TIME] [-p PRIORITY] [-t TIME] [-c COMMAND] -- CMD [ARGUMENT...]",
 	  "run a command while locks are held",
 	  "  -l, --lock LOCK        hold this lock; all of several or none\n"
-	  "  -w, --wait TIME        wait for them, at most so long in all (else not at all)\n"
+	  "  -w, --wait TIME        wait for them, at most this long in all (else not at all)\n"
 	  "  -p, --priority WORD    low, normal, high or critical, while waiting\n"
-	  "  -t, --ttl TIME         hold them by a lease, which is renewed (else for as long as this lives)\n"
+	  "  -t, --ttl TIME         hold them by a lease and renew it (else until this process ends)\n"
 	  "  -c, --command NAME     refuse while another holds global/NAME, such as apply\n"
 	  "  -o, --on-lost ACTION   when one is lost: kill (default), warn, or a shell command\n"
-	  "  -k, --kill-after TIME  from SIGTERM to SIGKILL then (10s)\n"
+	  "  -k, --kill-after TIME  time from SIGTERM to SIGKILL then (10s)\n"
 	  "\n"
 	  "CMD finds ATLOCK_LOCK, ATLOCK_TOKEN and ATLOCK_ID of the first lock in its environment, and all\n"
 	  "of them, a line each, in ATLOCK_LOCKS, ATLOCK_TOKENS and ATLOCK_IDS; and who in ATLOCK_WHO.\n"
 	  "Exits as CMD does (128 + signal), or with 75: timed out, or a lock was lost and CMD was ended.\n",
 	  cmd_run },
-	{ "show", "[--json] [--store DIR] LOCK|ID...", "tell all about a lock",
+	{ "show", "[--json] [--store DIR] LOCK|ID...", "show all about a lock",
 	  "  -j, --json           as a JSON object\n"
-	  "  -S, --store DIR      of a store instead of a mount; it is only read\n"
+	  "  -S, --store DIR      read this store instead of a mount\n"
 	  "      --key-file FILE  its key, if it is encrypted\n",
 	  cmd_show },
-	{ "status", "", "where the file system is mounted, and whether all is well", "", cmd_status },
+	{ "status", "", "where the file system is mounted, and whether it is healthy", "", cmd_status },
 	{ "top", "[-d SECONDS] [-n N] [-b] [-q] [-s COLUMN] [FILTER...] [PATH]",
-	  "show what is held, who waits and how fast it goes, as it changes",
-	  "  -d, --delay SECONDS          between two looks (2); longer where looking takes long\n"
-	  "  -n, --iterations N           end after so many\n"
+	  "show locks, waiters and rates as they change",
+	  "  -d, --delay SECONDS          between two readings (2); longer where reading takes long\n"
+	  "  -n, --iterations N           end after so many readings\n"
 	  "  -b, --batch                  plain text, as without a terminal\n"
-	  "  -q, --queue                  who waits (else what is held)\n"
-	  "  -s, --sort COLUMN            by its heading\n"
-	  "  -R, --reverse                the other way around\n"
-	  "  -o, --owner USER             held by this user, as for ls; and the queues of those:\n"
-	  "      --who NAME               held as this one\n"
+	  "  -q, --queue                  show waiters (else held locks)\n"
+	  "  -s, --sort COLUMN            sort by this column\n"
+	  "  -R, --reverse                reverse the order\n"
+	  "  -o, --owner USER             only locks, and their queues, held by this user\n"
+	  "      --who NAME               held under this name\n"
 	  "  -r, --repo REPO              of this repository\n"
 	  "  -p, --pull N                 for this pull request\n"
-	  "      --older-than TIME        held for so long, or longer\n"
-	  "      --expiring-within TIME   whose lease ends by then\n"
+	  "      --older-than TIME        held for this long, or longer\n"
+	  "      --expiring-within TIME   lease ends within this time\n"
 	  "\n"
 	  "Keys: arrows, PgUp, PgDn, Home, End move; Tab changes between locks and queues; s sorts, r\n"
 	  "reverses, / filters; Enter shows all; d releases, F by force; + and - change a waiter's\n"
 	  "priority; space pauses; ? helps; q quits.\n",
 	  cmd_top },
 	{ "transfer", "--to OWNER[@WHO]|@WHO LOCK...", "hand locks over; token and queue stay",
-	  "  -t, --to HOLDER      whose they are from now on\n", cmd_transfer },
-	{ "unlock", "LOCK...", "give locks back", "", cmd_unlock },
+	  "  -t, --to HOLDER      the new holder\n", cmd_transfer },
+	{ "unlock", "LOCK...", "release locks", "", cmd_unlock },
 	{ "verify", "--against FILE|redis://HOST:PORT/DB|-", "compare with what Atlantis has, and list differences",
 	  "  -a, --against FROM        what Atlantis has: its Bolt file, its Redis, or lines of `atlock export`\n" FOREIGN_OPTIONS,
 	  cmd_verify },
 	{ "wait", "[--timeout TIME] [-p PRIORITY] [-t TIME] [--free] LOCK", "wait for a lock, take it and print it",
-	  "      --timeout TIME   at most so long (else without end)\n"
+	  "      --timeout TIME   at most this long (else without end)\n"
 	  "  -w, --wait TIME      the same\n"
 	  "  -p, --priority WORD  low, normal, high or critical\n"
 	  "  -t, --ttl TIME       the lease\n"
@@ -214,7 +215,7 @@ static const struct command commands[] = {
 	{ .name = NULL },
 };
 
-/* What was printed may still fail to arrive: a full disk must not look like success. */
+/* Standard output is written when it is flushed: a full disk must not look like success. */
 static int output_finish(const struct tool *tool, int code)
 {
 	int err = atlock_standard_flush();

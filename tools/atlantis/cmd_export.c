@@ -44,7 +44,7 @@ static int print_one(struct export *export, const struct snapshot_entry *entry)
 	return EXIT_DONE;
 }
 
-/* What is at the other side already stays. */
+/* Writes one record. A record that Atlantis has already stays. */
 static int put_one(struct export *export, const struct snapshot_entry *entry)
 {
 	struct atlock_foreign *to = export->sides.theirs;

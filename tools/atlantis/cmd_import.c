@@ -1,6 +1,6 @@
 /*
- * atlock import: takes over what Atlantis, or another tree, holds. Each lock is one write and so one transaction: it is there
- * with all it has, or not at all, and running again goes on where the last run ended. What the tree holds already wins.
+ * atlock import: takes over what Atlantis, or another tree, holds. Each lock is one write and so one transaction: it is imported
+ * with all its fields or not at all, and a second run continues where the first one ended. A lock that is held here already stays.
  */
 #include <atlock/import.h>
 #include <errno.h>
@@ -31,7 +31,7 @@ struct import {
 	uint64_t shortened;
 };
 
-/* A line about one record, under the progress line. */
+/* Prints a line about one record in place of the progress line. */
 static void say(struct import *import, enum term_color color, const char *word, const char *path, const char *text)
 {
 	progress_clear(&import->progress);
@@ -54,7 +54,7 @@ static int lock_import(const struct import *import, const struct atlock_foreign_
 	return err;
 }
 
-/* The statuses last: a pull request without them is one that was not finished. */
+/* Writes the statuses last: a pull request without them is unfinished. */
 static int pull_import(const struct import *import, const struct atlock_foreign_record *record)
 {
 	char path[ATLOCK_PATH_MAX + 16];
@@ -68,7 +68,7 @@ static int pull_import(const struct import *import, const struct atlock_foreign_
 	return mount_write(&import->sides.mount, path, 0, record->text);
 }
 
-/* A pull request of which an import that was cut off has written the first part. */
+/* Whether an interrupted import wrote only the first part of this pull request. */
 static bool is_unfinished(const struct atlock_foreign_record *there, const struct atlock_foreign_record *record)
 {
 	const char *newline = there->text == NULL ? NULL : strchr(there->text, '\n');
@@ -99,7 +99,7 @@ static enum outcome record_judge(struct import *import, const struct atlock_fore
 	return OUT_CONFLICT;
 }
 
-/* What became of a write: an exit code that ends the import, or -1. */
+/* Reports a write that was refused. -1: go on; else the exit code that ends the import. */
 static int written(struct import *import, const struct atlock_foreign_record *record, int err, enum outcome *outcome)
 {
 	char why[512];
@@ -134,7 +134,7 @@ static void would(struct import *import, const struct atlock_foreign_record *rec
 		import->refused = true;
 }
 
-/* One record. -1 to go on, or the exit code that ends it all. */
+/* Imports one record. -1: go on; else the exit code that ends the import. */
 static int import_one(struct import *import, const struct atlock_foreign_record *record)
 {
 	const struct snapshot_entry *there = snapshot_find(&import->sides.tree, record->path);

@@ -1,9 +1,9 @@
 /*
  * atlock mirror: follows the tree and writes what changes into Atlantis' Redis, for as long as both run side by side.
  *
- * Each look is a whole snapshot, compared with the last: nothing is missed after a failure, and a tree that
- * cannot be read changes nothing at the other side. Every write there compares first (see foreign.h), so that what Atlantis
- * does meanwhile is not lost: the lock of another pull request stays, and only what the mirror knows is deleted.
+ * Each round reads a whole snapshot and compares it with the last: nothing is missed after a failure, and a tree that cannot be
+ * read changes nothing in Redis. Every write compares the old value first (see atlock/import.h), so that changes which Atlantis
+ * makes meanwhile are kept: the lock of another pull request stays, and the mirror deletes only records that it knows.
  */
 #include <atlock/import.h>
 #include <errno.h>
@@ -35,7 +35,7 @@ struct mirror {
 	struct mount mount; /* fd -1: not open */
 	struct atlock_foreign *to;
 	struct snapshot last; /* as it was written */
-	uint64_t events;      /* the tree's, when it was read last; 0: never */
+	uint64_t events;      /* the number of the last one when the tree was read; 0: never */
 	bool prune;
 	uint64_t written;
 	uint64_t deleted;
@@ -48,14 +48,14 @@ static void on_signal(int number)
 	stopping = 1;
 }
 
-/* Until then, or a signal. */
+/* Sleeps for so long, or until a signal. */
 static void rest(int64_t time)
 {
 	const struct timespec ts = moment_timespec(time);
 	sigset_t blocked;
 	sigset_t before;
 
-	/* Blocked from the look at the flag until the sleep: a signal in between would be slept over. */
+	/* Signals are blocked from the check of the flag until pselect() sleeps, so that none is missed in between. */
 	sigemptyset(&blocked);
 	sigaddset(&blocked, SIGTERM);
 	sigaddset(&blocked, SIGINT);
@@ -74,7 +74,7 @@ static int64_t pull_number(const char *value)
 	return number;
 }
 
-/* Whether what is there may be overwritten: the mirror put it there, or it is the same pull request's. */
+/* Whether Redis' value may be overwritten: the mirror wrote it, or it belongs to the same pull request. */
 static bool may_replace(const struct snapshot_entry *last, const struct snapshot_entry *entry, const char *value)
 {
 	if (last != NULL && last->there != NULL && strcmp(last->there, value) == 0)
@@ -82,7 +82,7 @@ static bool may_replace(const struct snapshot_entry *last, const struct snapshot
 	return entry->record.kind == ATLOCK_FOREIGN_PULL || pull_number(entry->record.value) == pull_number(value);
 }
 
-/* Makes the other side's record what this one is. `entry->there` is set if it is afterwards. */
+/* Writes one record to Redis. Sets `entry->there` if Redis has it afterwards. */
 static int mirror_put(struct mirror *mirror, const struct snapshot_entry *last, struct snapshot_entry *entry)
 {
 	const struct atlock_foreign_record *record = &entry->record;
@@ -108,7 +108,7 @@ static int mirror_put(struct mirror *mirror, const struct snapshot_entry *last, 
 	free(value);
 	if (err < 0)
 		return tool_fail_why(mirror->tool, err, &why);
-	/* Changed in between: the next look tries again. */
+	/* Atlantis changed it in between: the next round tries again. */
 	if (err == 1)
 		return EXIT_DONE;
 	entry->there = strdup(record->value);
@@ -142,7 +142,7 @@ static int put_all(struct mirror *mirror, struct snapshot *now)
 	return code;
 }
 
-/* What is gone here is deleted there, unless it was changed there. */
+/* Deletes from Redis what is gone from the tree, unless Atlantis changed it. */
 static int drop_all(struct mirror *mirror, const struct snapshot *now)
 {
 	struct atlock_why why;
@@ -161,7 +161,7 @@ static int drop_all(struct mirror *mirror, const struct snapshot *now)
 	return EXIT_DONE;
 }
 
-/* --delete: what is there and not here, from before the mirror began. */
+/* --delete: deletes what Redis had before the mirror began and the tree has not. */
 static int prune(struct mirror *mirror, const struct snapshot *now)
 {
 	struct atlock_foreign_record record = { .key = NULL };
@@ -187,7 +187,7 @@ static int prune(struct mirror *mirror, const struct snapshot *now)
 	return EXIT_DONE;
 }
 
-/* Both ends, as far as they are not open. */
+/* Opens the mount and Redis, unless they are open. */
 static int ends_open(struct mirror *mirror)
 {
 	struct atlock_why why = { .text = "" };
@@ -210,7 +210,7 @@ static void ends_close(struct mirror *mirror)
 	mirror->events = 0;
 }
 
-/* One look. What could not be written is in `last` without `there`, and tried again. */
+/* One round. A record that could not be written has no `there` in `last`, and the next round tries again. */
 static int mirror_look(struct mirror *mirror)
 {
 	struct snapshot now = { .count = 0 };
@@ -219,7 +219,7 @@ static int mirror_look(struct mirror *mirror)
 
 	if (code != EXIT_DONE)
 		return code;
-	/* While no event comes nothing has changed. */
+	/* Without a new event nothing has changed. */
 	events = mount_events(&mirror->mount);
 	if (events != 0 && events == mirror->events && mirror->conflicts == 0)
 		return EXIT_DONE;
@@ -232,7 +232,7 @@ static int mirror_look(struct mirror *mirror)
 	if (code == EXIT_DONE && mirror->prune)
 		code = prune(mirror, &now);
 	if (code != EXIT_DONE) {
-		/* What was taken over from the last look goes back: only a whole look counts. */
+		/* The round failed: what it took over from the last snapshot goes back. */
 		for (size_t i = 0; i < now.count; i++) {
 			struct snapshot_entry *last = snapshot_find(&mirror->last, now.entries[i].record.path);
 

@@ -10,7 +10,7 @@
 
 #include "choice.h"
 
-#define DEPTH 64 /* components of a repository, and more than that */
+#define DEPTH 64 /* more components than a repository can have */
 
 struct reading {
 	const struct tool *tool;
@@ -46,7 +46,7 @@ static int lock_add(void *arg, char *line, size_t len)
 	struct snapshot_entry *entry;
 	int err;
 
-	/* After the locks come those who wait for them. */
+	/* Atlantis has no waiters. */
 	if (strstr(line, "\"kind\": \"waiter\"") != NULL || strstr(line, "\"kind\":\"waiter\"") != NULL)
 		return EXIT_DONE;
 	entry = snapshot_add(reading->out);
@@ -70,7 +70,7 @@ static int locks_read(struct reading *reading)
 	return fail_at(reading, "locks.jsonl");
 }
 
-/* A small file as a string; NULL and errno. */
+/* Reads a small file into a string; NULL and errno. */
 static char *pull_file(const struct mount *mount, const char *dir, const char *name)
 {
 	char path[ATLOCK_PATH_MAX + 32];
@@ -117,7 +117,7 @@ static int pull_add(struct reading *reading, const char *path)
 	return code;
 }
 
-/* Goes through pulls/: directories down to "-", and below that numbers. */
+/* Walks pulls/: directories down to "-", whose entries are the numbers of pull requests. */
 static int pulls_read(struct reading *reading, const char *path, bool numbers, int depth)
 {
 	int fd = openat(reading->mount->fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -128,7 +128,7 @@ static int pulls_read(struct reading *reading, const char *path, bool numbers, i
 
 	if (dir == NULL && fd >= 0)
 		close(fd);
-	/* What was listed may be gone by now. */
+	/* A directory that was listed may be gone by now. */
 	if (dir == NULL)
 		return errno == ENOENT && depth > 0 ? EXIT_DONE : fail_at(reading, path);
 	while (code == EXIT_DONE && (entry = readdir(dir)) != NULL) {

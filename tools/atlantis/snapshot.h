@@ -11,8 +11,8 @@
 struct snapshot_entry {
 	struct atlock_foreign_record record; /* without `key` if Atlantis has no such thing */
 	char *line;                          /* of locks.jsonl; NULL for a pull request */
-	char *there;                         /* mirror: what is at the other side, byte by byte; NULL unknown */
-	bool seen;                           /* the command's own */
+	char *there;                         /* mirror: the value that Redis has; NULL: unknown */
+	bool seen;                           /* for the command's use */
 };
 
 struct snapshot {

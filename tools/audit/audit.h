@@ -1,4 +1,4 @@
-/* What atlock audit does, and what that has in common. Each gets the words from its own name on. */
+/* The actions of atlock audit, and what they share. Each action gets the words from its own name on. */
 #ifndef TOOLS_AUDIT_H
 #define TOOLS_AUDIT_H
 
@@ -22,7 +22,7 @@ int audit_days(const struct tool *tool, const struct mount *mount, audit_day_fn 
 #define AUDIT_TIME 25 /* of "2026-11-16T05:11:02.123Z", with its NUL */
 
 /*
- * A time, or the beginning of one, as far as it was given of the text that events have; or a duration, which is so long ago. -1: go on;
+ * Reads a time, or its first part such as a day, in the form that events have; or a duration, which means so long ago. -1: go on;
  * else the exit code, once it has said what is wrong.
  */
 int audit_time_read(const struct tool *tool, const char *text, char out[AUDIT_TIME]);

@@ -1,6 +1,6 @@
 /*
- * atlock audit archive: the beginning of the event log into a file, out of the store. The file is written, read again and checked
- * before the log is told to let go of what is in it; and that compares the hash of the last event, so it lets go of nothing else.
+ * atlock audit archive: moves the oldest events of the log into a file. It writes the file, reads it again and checks it before
+ * it tells the log to drop these events; the log compares the hash of the last one, so it drops no others.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,7 +22,7 @@
 #include "source.h"
 
 #define TIME_KEY ",\"time\":\""
-#define STOP (-1) /* as an exit code: this line is not for the archive, nor is any after it */
+#define STOP (-1) /* in place of an exit code: the archive ends before this line */
 
 struct archive {
 	struct tool *tool;
@@ -92,7 +92,7 @@ static int write_store(struct archive *archive, struct atlock *al)
 	return from.code == STOP ? EXIT_DONE : from.code;
 }
 
-/* --- Making sure of it --- */
+/* --- Checking --- */
 
 static int sync_directory(const struct archive *archive)
 {
@@ -127,7 +127,7 @@ static int file_finish(struct archive *archive)
 	return EXIT_DONE;
 }
 
-/* What was written is worth nothing before it has been read. */
+/* Reads the file again and compares it with what was written. */
 static int archive_check(const struct archive *archive)
 {
 	struct atlock_audit *audit = atlock_audit_new();
@@ -153,7 +153,7 @@ static int archive_check(const struct archive *archive)
 	return code;
 }
 
-/* --- Letting go --- */
+/* --- Dropping the events from the log --- */
 
 static int tell_mount(const struct archive *archive, const struct mount *mount)
 {
@@ -220,7 +220,7 @@ static int archive_run(struct archive *archive)
 	return code;
 }
 
-/* "now" is all there is; "today" leaves what today has. */
+/* "now" archives all events; "today" keeps those of today. */
 static int before_read(struct archive *archive, const char *text)
 {
 	char now[AUDIT_TIME];

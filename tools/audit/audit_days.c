@@ -1,4 +1,4 @@
-/* The events of a mount in the order of their numbers. All days are open at once, since that need not be the order of days. */
+/* The events of a mount in the order of their numbers. All days are open at once: they overlap where the clock was set back. */
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -41,7 +41,7 @@ static void day_close(struct day *day)
 	*day = (struct day){ .file = NULL };
 }
 
-/* The day that has the next event. Mostly the one at hand, or the next; where the clock was set back, days take turns. */
+/* The day that has the next event: usually the current one or the one after it. */
 static struct day *days_find(struct day *days, int count, uint64_t last)
 {
 	struct day *found = NULL;
@@ -78,7 +78,7 @@ static int days_merge(struct day *days, int count, audit_day_fn *fn, void *arg)
 	return code;
 }
 
-/* A file for each day, of which there may be thousands. */
+/* Raises the limit of open files: there may be thousands of days. */
 static void files_allow(void)
 {
 	struct rlimit limit;

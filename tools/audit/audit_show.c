@@ -18,7 +18,7 @@ struct show {
 	const char *lock; /* what is wanted; NULL: any */
 	const char *user;
 	const char *type;
-	char since[AUDIT_TIME]; /* as far as it was given, of the text that events have; "": any */
+	char since[AUDIT_TIME]; /* the first part of a time, or all of it; "": any */
 	char until[AUDIT_TIME];
 	bool json;
 	const char *file;
@@ -63,7 +63,7 @@ int audit_time_read(const struct tool *tool, const char *text, char out[AUDIT_TI
 	return -1;
 }
 
-/* The beginning of a time means all that begin so. */
+/* The first part of a time, such as a day, matches all times that begin with it. */
 static bool time_wanted(const struct show *show, const char *text, size_t len)
 {
 	size_t since = strlen(show->since);
@@ -101,7 +101,7 @@ static bool event_wanted(const struct show *show, const json_t *event)
 {
 	const char *when = source_text(event, "time");
 
-	/* Of what happened in a directory that this user may not search there is only a number. */
+	/* A hidden event is in a directory that this user may not search: only its number is known. */
 	if (show->type == NULL && strcmp(source_text(event, "type"), "hidden") == 0)
 		return false;
 	return lock_wanted(show, event) && time_wanted(show, when, strlen(when)) &&
@@ -140,7 +140,7 @@ static int event_show(void *arg, char *text, size_t len, bool whole)
 	json_t *event;
 
 	(void)whole;
-	/* The end of an archive is none, nor is what stands for events that are gone. */
+	/* The last line of an archive is no event, nor is a line that stands for dropped events. */
 	if (strspn(text, " ") == len || strncmp(text, "{\"archived\":", 12) == 0 || strncmp(text, "{\"gone\":", 8) == 0)
 		return EXIT_DONE;
 	event = json_loadb(text, len, 0, NULL);

@@ -1,4 +1,4 @@
-/* atlock audit verify: whether the event log is what it was, and if not, which event is the first that is not. */
+/* atlock audit verify: whether the event log is unchanged, and if not, which event is the first that differs. */
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
@@ -49,7 +49,7 @@ static void print_archives(const struct atlock_audit *audit)
 		       archive.joined ? "what follows joins it" : "what follows on it is not among these files");
 }
 
-/* What is there is as it was, but what was before it cannot be told. */
+/* The events that are there are unchanged; those before them are missing and cannot be checked. */
 static int verify_cut(const struct tool *tool, const struct atlock_audit_result *result)
 {
 	printf("events %" PRIu64 " to %" PRIu64 " follow on each other; the last is\n%" PRIu64 ":%s\n", result->first,

@@ -64,7 +64,7 @@ int bench_signal(void)
 
 /* --- A process of the crew --- */
 
-/* The terminal's signals are for who started us, who then tells us to end; and so does its death. */
+/* The parent gets the terminal's signals and ends its workers with SIGTERM; the kernel does so if the parent dies. */
 static void worker_prepare(pid_t parent)
 {
 	struct sigaction action = { .sa_handler = on_signal };
@@ -181,7 +181,7 @@ static void crew_kill(const struct crew *crew, int number)
 			kill(crew->pids[i], number);
 }
 
-/* Each gives back what it has and ends, if need be in the middle of a wait. */
+/* Tells the processes to release what they hold and to end; one that blocks in a wait gets SIGTERM. */
 static void crew_end(struct crew *crew)
 {
 	int64_t begun = moment_steady();
@@ -204,7 +204,7 @@ static void crew_end(struct crew *crew)
 	}
 }
 
-/* Until the time is over, a signal comes, or a process has ended, which is when something failed. */
+/* Returns when the time is over, a signal came, or a process ended early because a call failed. */
 static void crew_watch(struct crew *crew, int64_t duration, void (*tick)(void *arg, double share), void *arg)
 {
 	int64_t begun;

@@ -39,7 +39,7 @@ static int directory_make(const struct bench_place *place)
 	return 0;
 }
 
-/* Whether a lock can be taken there and given back. */
+/* Takes a lock there and releases it. */
 static int lock_try(struct bench_place *place)
 {
 	char path[BENCH_PATH];
@@ -66,7 +66,7 @@ static int place_try(struct bench_place *place)
 	return err;
 }
 
-/* Gives back and removes all that is there; false if something stays. */
+/* Releases and removes everything; false if something is left. */
 static bool place_clear(const struct bench_place *place)
 {
 	static const char *const whos[] = { "", "@bench", "@one", "@two" };
@@ -118,7 +118,7 @@ int bench_place_make(struct bench_place *place)
 
 /* --- The janitor --- */
 
-/* What a process that was killed waited for may be granted to it, and given back a moment later. */
+/* Tries again: the lock that a killed process waited for may still be granted to it, and be released a moment later. */
 static bool place_clear_patiently(const struct bench_place *place)
 {
 	for (unsigned int i = 0; i < CLEAR_TRIES; i++) {
@@ -143,11 +143,11 @@ static void janitor_run(const struct bench_place *place, int alive)
 
 struct bench_place *bench_place_open(const struct tool *tool, const struct mount *mount, unsigned int jobs)
 {
-	/* Shared: the janitor must know what we decide later. */
+	/* Shared memory: the janitor must see what is decided after the fork. */
 	struct bench_place *place = mmap(NULL, sizeof(*place), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
 					 0);
 	int ends[2] = { -1, -1 };
-	pid_t janitor = -1; /* not in what is shared: fork() returns twice, and the later write would win */
+	pid_t janitor = -1; /* not in shared memory, where fork()'s two results would overwrite each other */
 	int err;
 
 	if (place == MAP_FAILED)

@@ -1,4 +1,4 @@
-/* What is measured, by the system calls that any program would make. */
+/* What is measured, made of the system calls that any program would use. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -26,7 +26,7 @@ static int scratch_take(const struct bench_worker *worker)
 
 static int scratch_give(const struct bench_worker *worker)
 {
-	/* Where we were stopped for so long that the lease is over, there is nothing to give back. */
+	/* If this process was stopped for longer than the lease, there is nothing left to release. */
 	return unlinkat(root(worker), worker->path, 0) == 0 || errno == ENOENT ? 0 : -errno;
 }
 
@@ -35,7 +35,7 @@ static void own_end(struct bench_worker *worker)
 	(void)scratch_give(worker);
 }
 
-/* --- Taking a lock and giving it back --- */
+/* --- Taking a lock and releasing it --- */
 
 static void cycle_begin(struct bench_worker *worker)
 {
@@ -71,7 +71,7 @@ static int read_step(struct bench_worker *worker)
 	char text[8192];
 	ssize_t n;
 
-	/* The first time, and once its lease is over. */
+	/* It is not held yet, or its lease has ended. */
 	if (fd < 0 && errno == ENOENT)
 		return scratch_take(worker);
 	if (fd < 0)
@@ -97,7 +97,7 @@ const struct bench_work bench_read = {
 
 /* --- Handing one over --- */
 
-/* The first has the lock and gives it back, the second waits for it. */
+/* The first process takes the lock and releases it, the second waits for it. */
 static void hand_begin(struct bench_worker *worker)
 {
 	bool first = worker->number == 0;

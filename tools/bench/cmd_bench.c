@@ -71,7 +71,7 @@ static const char *time_text(uint64_t nanoseconds, char out[32])
 	return out;
 }
 
-/* Of a pair only how long it takes is of interest: it pauses in between. */
+/* A pair has no rate: it pauses between two hand-overs. */
 static void figure_print(const struct bench_work *work, unsigned int jobs, const struct bench_result *result)
 {
 	double rate = (double)result->took.count / result->seconds;
@@ -131,7 +131,7 @@ static int json_print(struct bench *bench)
 
 /* --- Measuring --- */
 
-/* The last refusal of this session is that of one of ours. */
+/* `why` has the last refusal of this session, which is that of a worker. */
 static int measure_failed(const struct bench *bench, int err)
 {
 	char why[512];
@@ -242,7 +242,7 @@ static int option_take(void *arg, int letter)
 	}
 }
 
-/* Those that are named, or all. */
+/* Selects the measurements that are named, or all. */
 static int plan_take(struct bench *bench, char *const *words)
 {
 	bool all = *words == NULL;

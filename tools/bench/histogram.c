@@ -4,7 +4,7 @@
 
 #define BITS 5 /* of HISTOGRAM_PARTS */
 
-/* Short ones have a part each; of longer ones the highest bit and those that follow it say which. */
+/* Small lengths have a part each; for others the highest bit and the five bits after it choose the part. */
 static size_t part_of(uint64_t length)
 {
 	unsigned int top;

@@ -1,4 +1,4 @@
-/* How long something took, many times over: counted by length, so that it fits into memory that processes share. */
+/* A histogram of durations, of a fixed size so that it fits into memory that processes share. */
 #ifndef TOOLS_HISTOGRAM_H
 #define TOOLS_HISTOGRAM_H
 

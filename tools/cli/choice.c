@@ -67,7 +67,7 @@ static void choice_near(void *arg, const struct choice *choice)
 	nearest_try(arg, choice->name);
 }
 
-/* The options that a word is the beginning of. */
+/* The options that begin with a word. */
 struct beginnings {
 	const char *word;
 	size_t count;
@@ -99,7 +99,7 @@ static int option_unknown(const struct tool *tool, const char *word)
 	return tool_fail(tool, EXIT_USAGE, "there is no option \"--%s\": did you mean \"--%s\"?", word, nearest.found);
 }
 
-/* A long option with one dash is read as letters, the first of which may well be some. */
+/* Whether a word is a long option with one dash, which getopt_long() reads as letters. */
 static bool is_long(const struct tool *tool, const char *word)
 {
 	struct beginnings beginnings = { .word = word == NULL || word[0] != '-' ? "-" : word + 1 };
@@ -155,7 +155,7 @@ static void known_add(void *arg, const struct choice *choice)
 		strlcat(known->shorts, ":", sizeof(known->shorts));
 }
 
-/* An option that the help has, but not for this one of the actions that it explains. */
+/* The help has this option, but for another action of the command. */
 static int option_misplaced(const struct tool *tool, const struct known *known, char *const *argv, int letter)
 {
 	size_t i = 0;

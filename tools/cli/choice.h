@@ -1,6 +1,6 @@
 /*
- * The options of a command. They are written once, in its help: what people read there is what getopt_long(3) is told to take,
- * what is suggested for a mistyped word, and what shells complete.
+ * The options of a command. They are written once, in its help text: getopt_long(3), suggestions for mistyped words and shell
+ * completion all take them from there.
  */
 #ifndef TOOLS_CHOICE_H
 #define TOOLS_CHOICE_H
@@ -17,7 +17,7 @@ struct choice {
 	char help[128];
 };
 
-/* Reads the next option in a help text, which is left behind it; false if there is none. */
+/* Reads the next option of a help text and moves `*text` behind it; false if there is none. */
 bool choice_next(const char **text, struct choice *out);
 
 /* The help text of those that every command has. */

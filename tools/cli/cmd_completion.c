@@ -26,7 +26,7 @@ static void bash_commands(const struct command *commands)
 		printf("%s%s", i == 0 ? "" : " ", commands[i].name);
 }
 
-/* compgen -W expands what it is given: names of locks, which others choose, must not come near it. */
+/* compgen -W expands its words as a shell does: names of locks, which others choose, must not be among them. */
 static void print_bash(const struct command *commands)
 {
 	puts("# bash completion for atlock(1)\n"

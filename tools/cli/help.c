@@ -8,9 +8,9 @@
 #include "term.h"
 
 #define COLUMNS 80
-#define DEEP 8 /* a line that begins so far to the right goes on with the one before it */
+#define DEEP 8 /* a line indented this far continues the line before it */
 
-/* --- Lines that fit --- */
+/* --- Wrapping lines --- */
 
 struct page {
 	FILE *out;
@@ -42,7 +42,7 @@ static void word_put(struct page *page, const char *word, size_t len)
 	page->column += len;
 }
 
-/* Words are what stands between blanks; but what is in brackets stays together. */
+/* Puts words, which blanks separate; text in brackets stays together. */
 static void words_put(struct page *page, const char *text, size_t len)
 {
 	size_t begin = 0;
@@ -59,7 +59,7 @@ static void words_put(struct page *page, const char *text, size_t len)
 	}
 }
 
-/* "  -w, --wait TIME      wait for them": what it is about as it stands, the rest below each other. */
+/* "  -w, --wait TIME      wait for them": the option as it is, its text wrapped in a column. */
 static void item_begin(struct page *page, const char *line, size_t len)
 {
 	size_t at = strspn(line, " ");
@@ -102,7 +102,7 @@ static void text_put(struct page *page, const char *text)
 
 /* --- All commands --- */
 
-/* What is in none of them comes last. */
+/* Commands in none of the groups come last. */
 static const struct {
 	const char *title;
 	const char *names;
@@ -233,7 +233,7 @@ void nearest_try(struct nearest *nearest, const char *known)
 {
 	size_t distance = atlock_word_distance(nearest->word, known);
 
-	/* Of a short word everything may be changed. */
+	/* A word with no letter in common is not near. */
 	if (distance >= nearest->distance || distance >= strlen(known))
 		return;
 	nearest->distance = distance;

@@ -1,4 +1,4 @@
-/* What people are told about the commands: a screen of 24 lines of 80 columns about all of them, one about each. */
+/* Help: a screen of 24 lines of 80 columns about the program, and a text about each command. */
 #ifndef TOOLS_HELP_H
 #define TOOLS_HELP_H
 
@@ -19,7 +19,7 @@ void help_one(FILE *out, const struct command *command);
 /* There is no such command: says which may have been meant, and returns EXIT_USAGE. */
 int help_unknown(const struct command *commands, const char *name);
 
-/* The known word that a mistyped one is probably meant to be. One longer than this is like no other. */
+/* The known word that a mistyped one probably stands for. A word longer than this has none. */
 #define NEAREST_MAX ATLOCK_WORD_MAX
 
 struct nearest {
@@ -28,7 +28,7 @@ struct nearest {
 	char found[NEAREST_MAX + 1]; /* "" none is near */
 };
 
-/* Looks for what `word` may be meant to be among all that is tried then: the first of those that are nearest to it. */
+/* Begin with `word`, then try every known word: `found` is the first of those nearest to it. */
 void nearest_begin(struct nearest *nearest, const char *word);
 void nearest_try(struct nearest *nearest, const char *known);
 

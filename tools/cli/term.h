@@ -13,9 +13,8 @@ enum term_color { TERM_PLAIN, TERM_RED, TERM_GREEN, TERM_YELLOW, TERM_BOLD };
 const char *term_color(FILE *out, enum term_color color);
 
 /*
- * A text that others chose, as a terminal, a file or a pipe may get it: what the terminal might obey or that would show something
- * else than is there is spelled \xNN. The text itself if it has none of that; else a copy that stays for the next fifteen
- * calls of the same thread.
+ * Makes a text that others chose harmless to print: what a terminal might obey or what would hide other characters is spelled
+ * \xNN. Returns the text itself if it has none of that, else a copy that stays for the next fifteen calls of the same thread.
  */
 const char *term_text(const char *text);
 
@@ -23,7 +22,7 @@ const char *term_text(const char *text);
 void term_vprint(FILE *out, const char *format, va_list list) __attribute__((format(printf, 2, 0)));
 void term_copy(FILE *in, FILE *out);
 
-/* Prints "word name: text" on standard output, the word in a colour; without a text "word name". Name and text as term_text() has them. */
+/* Prints "word name: text", the word in a colour, the others as term_text() has them; no text: "word name". */
 void term_item(enum term_color color, const char *word, const char *name, const char *text);
 
 /* How many characters of UTF-8 a text has; that some are of double width does not matter enough. */

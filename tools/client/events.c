@@ -38,7 +38,7 @@ static bool file_wanted(const struct events *events, const char *path)
 	const char *slash = strrchr(path, '/');
 	const char *name = slash == NULL ? path : slash + 1;
 
-	/* One that is called otherwise may have anything in it. */
+	/* A file with another name may have events of any day. */
 	if (events->wants == NULL || strlen(name) < DAY || strspn(name, "0123456789-") != DAY)
 		return true;
 	return events->wants(events->arg, name);

@@ -21,7 +21,7 @@ struct events {
 	void *arg;
 };
 
-/* Reads them all, those of the mount in the order of their days; "-" is standard input. EXIT_DONE or what is wrong. */
+/* Reads them all, those of the mount in the order of their days; "-" is standard input. EXIT_DONE or another exit code. */
 int events_each(const struct events *events);
 
 /*

@@ -30,7 +30,7 @@ int filter_prefix(const struct tool *tool, struct filter *filter, const struct m
 	return word == NULL ? EXIT_DONE : lockpath_prefix(tool, mount, word, filter->prefix);
 }
 
-bool filter_is_choosy(const struct filter *filter)
+bool filter_has_fields(const struct filter *filter)
 {
 	return filter->owner != NULL || filter->who != NULL || filter->repo != NULL || filter->pull != NULL ||
 	       filter->older != 0 || filter->expiring != 0;

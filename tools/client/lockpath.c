@@ -23,7 +23,7 @@ static bool in_tree(const char *text)
 	return false;
 }
 
-/* Slashes too many mean nothing to the kernel either. */
+/* Removes repeated slashes, which the kernel ignores, too. */
 static void squeeze(char *path)
 {
 	char *out = path;
@@ -63,7 +63,7 @@ int lockpath_prefix(const struct tool *tool, const struct mount *mount, const ch
 	len = strlen(out);
 	while (len > 0 && (out[len - 1] == '/' || (out[len - 1] == '.' && (len == 1 || out[len - 2] == '/'))))
 		len--;
-	/* A lone slash is the root of everything, not of the mount. */
+	/* A lone slash is the root of the host, not of the mount. */
 	if (out[0] != '/')
 		out[len] = '\0';
 	(void)snprintf(tree, sizeof(tree), "%s/", out);
@@ -75,7 +75,7 @@ int lockpath_prefix(const struct tool *tool, const struct mount *mount, const ch
 			  text, mount->path[0] != '\0' ? " of " : "", mount->path);
 }
 
-/* How a name with slashes in it would be spelled, if that is what was meant; "" if not. */
+/* Writes how a name with slashes in it is spelled; "" if the path has no such name. */
 static void slashes_spell(const char *path, char *spelled, size_t len)
 {
 	const char *name = has_prefix(path, "global/") ? path + strlen("global/") : NULL;
@@ -161,15 +161,15 @@ int lockpath_find(const struct tool *tool, const struct mount *mount, const char
 	return tool_fail(tool, EXIT_REFUSED, "%s: no lock has that id any more", text);
 }
 
-/* The file system answers: opening for writing without creating is for the holder alone. */
+/* Only its holder may open a lock for writing. */
 int lockpath_mine(const struct mount *mount, const char *path)
 {
 	return mount_try(mount, path, 0);
 }
 
 /*
- * With admin_rm=any an administrator's unlink releases any holder, so that is asked first. Only a name with "@"
- * is a comparison in the same step; a session has none, and a lease that ends in between is not noticed.
+ * With admin_rm=any an administrator's unlink releases any holder's lock, so the holder is checked first. The file system compares
+ * only a name with "@who" in the same step; a session has no such name, and a lease that ends in between goes unnoticed.
  */
 int lockpath_release(const struct mount *mount, const char *path)
 {
@@ -181,8 +181,8 @@ int lockpath_release(const struct mount *mount, const char *path)
 }
 
 /*
- * Under its holder's name, which compares in the same step: administrators may say all of them, users those of their own that are
- * no sessions. For what is left, the user's own session and the refusal of all others, the holder is compared just before.
+ * Unlinks LOCK@WHO, which the file system compares in the same step: administrators may use every who, users those of their own
+ * that are no sessions. For the rest, the user's own session and callers that are refused, the holder is compared just before.
  */
 int lockpath_force(const struct mount *mount, const char *path, const char *who)
 {
@@ -231,7 +231,7 @@ static const struct tool_code codes[] = {
 	{ ENOTDIR, EXIT_USAGE },   { EISDIR, EXIT_USAGE },        { .err = 0 },
 };
 
-/* Advice of the file system that is about its files, not about options, or that does not know which command is asked for. */
+/* Whether the file system advises to use its files, where the caller needs an option of a command. */
 static bool advice_is_of_files(const struct mount *mount)
 {
 	static const enum atlock_advice files[] = { ATLOCK_ADVICE_WAIT, ATLOCK_ADVICE_NAME, ATLOCK_ADVICE_SESSION };
@@ -242,7 +242,7 @@ static bool advice_is_of_files(const struct mount *mount)
 	return false;
 }
 
-/* The fact leaves out the line number of a request that only this program has seen, and the advice. */
+/* The field `fact` has neither the advice nor the line number of a request, which only this program has seen. */
 void lockpath_why(const struct mount *mount, const char *advice, char *out, size_t len)
 {
 	char fact[WHY_MAX];
@@ -262,7 +262,7 @@ void lockpath_why(const struct mount *mount, const char *advice, char *out, size
 	}
 }
 
-/* The part of a path that is no directory, though more follows it. */
+/* Says which part of a path is missing or is no directory. */
 static int fail_not_directory(const struct tool *tool, const struct mount *mount, const char *path)
 {
 	char part[ATLOCK_PATH_MAX];
@@ -278,7 +278,7 @@ static int fail_not_directory(const struct tool *tool, const struct mount *mount
 	return tool_fail(tool, EXIT_USAGE, "%s: %s", path, strerror(ENOTDIR));
 }
 
-/* A value can be refused, and a name below custom/ can be wrong: then it cannot be looked up either. */
+/* EINVAL is a refused value, or a wrong name below custom/, which cannot be looked up either. */
 static bool is_nameable(const struct mount *mount, const char *path)
 {
 	return faccessat(mount->fd, path, F_OK, 0) == 0 || errno != EINVAL;

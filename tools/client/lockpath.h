@@ -31,10 +31,10 @@ bool lockpath_of_id(const struct mount *mount, const char *id, char out[ATLOCK_P
 int lockpath_mine(const struct mount *mount, const char *path);
 
 /*
- * The first releases a lock of the caller's, for administrators, too. The second releases a lock if its holder is still `who`:
- * -ENOENT if it is not, and the lock stays. A holder with a name is compared in the same step (by root, or by the holder's
- * user); a session, process or open file just before, so that a lock that passes on in that very instant goes too where
- * the caller is an administrator. 0 or a negative errno.
+ * The first releases a lock only if the caller holds it, also for administrators. The second releases a lock if its holder is
+ * still `who`: -ENOENT if it is not, and the lock stays. A holder with a name is compared in the same step (for root, or for the
+ * holder's user); a session, process or open file just before, so that an administrator can release a lock that passes on in
+ * between. 0 or a negative errno.
  */
 int lockpath_release(const struct mount *mount, const char *path);
 int lockpath_force(const struct mount *mount, const char *path, const char *who);
@@ -51,8 +51,8 @@ struct lockpath_act {
 int lockpath_each(struct tool *tool, struct mount *mount, char *const *words, const struct lockpath_act *act);
 
 /*
- * Says why, and returns the exit code: 1 if the answer is no, 75 if it may be another one later. Where another holder is in the
- * way the file system advises to use its files; `advice`, unless NULL, is told instead.
+ * Says why a call was refused, and returns the exit code: 1, or 75 if the same call may succeed later. `advice`, unless NULL,
+ * replaces the file system's advice where that is about its files.
  */
 int lockpath_refused(const struct tool *tool, const struct mount *mount, const char *path, int err, const char *advice);
 

@@ -77,8 +77,8 @@ static int table_each(table_fn *fn, void *arg)
 }
 
 /*
- * Whether a directory is the root of one of ours: 1, 0, or the negative errno of a dead or closed one. The mount table would say,
- * but not every chroot has /proc.
+ * Whether a directory is the root of one of ours: 1, 0, or the negative errno of a dead or closed one. It does not
+ * ask the mount table: not every chroot has /proc.
  */
 static int mount_is_root(const char *path)
 {
@@ -126,13 +126,13 @@ const char *mount_below(const struct mount *mount, const char *path)
 	return below(mount->path, path);
 }
 
-/* The mounts that the caller may use: those that a private mount keeps for its owner are not in question. */
+/* The mounts that the caller may use; a private mount of another user is not among them. */
 struct found {
 	char *here;        /* where the caller is, or NULL */
 	char in[PATH_MAX]; /* the innermost mount that this is in, or "" */
 	unsigned int count;
 	char path[PATH_MAX];
-	char all[1024]; /* for people */
+	char all[1024]; /* every path, for a message */
 };
 
 static int found_mount(void *arg, const char *path)
@@ -223,7 +223,7 @@ int mount_reopen(struct mount *mount)
 
 	if (fd < 0)
 		return -errno;
-	/* Between two daemons the directory underneath can be seen, where nothing is held. */
+	/* Between two daemons the directory under the mount is visible. */
 	if (faccessat(fd, "health", R_OK, 0) != 0) {
 		err = -errno;
 		close(fd);
@@ -267,7 +267,7 @@ bool mount_advises(const struct mount *mount, enum atlock_advice advice)
 	return mount_field(mount, "why", "advice", word, sizeof(word)) && strcmp(word, atlock_advice_name(advice)) == 0;
 }
 
-/* As the daemon sees it: root, and the members of a group. A file's mode says who is root there. */
+/* Administrators are root, which alone may write this file, and the members of a group. */
 bool mount_admin(const struct mount *mount)
 {
 	char name[256];

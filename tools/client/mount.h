@@ -32,8 +32,8 @@ int mount_open(struct tool *tool, struct mount *out);
 void mount_close(struct mount *mount);
 
 /*
- * After ENOTCONN, or once it was closed: uses what is mounted at the same place now. Nothing changes if nothing is: a negative
- * errno, -ENOENT if the directory underneath can be seen.
+ * After ENOTCONN, or once it was closed: opens what is mounted at the same path now. If that fails, nothing changes: a negative
+ * errno, -ENOENT if the directory under the mount is visible.
  */
 int mount_reopen(struct mount *mount);
 
@@ -75,7 +75,7 @@ void mount_why(const struct mount *mount, char *out, size_t len);
 /* Whether that line gives this advice. */
 bool mount_advises(const struct mount *mount, enum atlock_advice advice);
 
-/* Whether the caller is an administrator there; asking is no refusal. */
+/* Whether the caller is an administrator there; asking leaves no line in `why`. */
 bool mount_admin(const struct mount *mount);
 
 /* Says why a call on `path` was refused with `err`, in the words of `why` if there are some. Returns `code`. */

@@ -1,4 +1,4 @@
-/* What a mount's files say, as far as they are lines. */
+/* Reads and writes the mount's small files. */
 #include <bsd/string.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -112,7 +112,7 @@ struct reading {
 	int code;
 };
 
-/* What is wrong is said, and in reading->code. */
+/* Says what is wrong, and sets reading->code. */
 static int object_take(void *arg, char *line, size_t len)
 {
 	struct reading *reading = arg;

@@ -1,6 +1,6 @@
 /*
  * atlock guard: run a command that stops a shared resource, only if every other app that uses it is down, and only as long
- * as that is so. The rules are the file system's; this asks the apps, takes stop@app, renews and gives back.
+ * as that is so. The file system has the rules; this asks the apps, takes the lock stop@app, renews it and releases it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -47,8 +47,8 @@ static int status_write(const struct guard *guard, const struct probe *probe)
 }
 
 /*
- * Asks all, and writes what was found. An app of another user is not ours to speak for: what it says itself must then do. But
- * what we saw counts in any case, if it is not down.
+ * Asks all apps and writes their status. Where another user owns an app, that is refused, and the status that the app wrote
+ * itself counts; but an app that is not down when asked is never taken as down.
  */
 static int guard_ask(const struct guard *guard)
 {
@@ -84,7 +84,7 @@ static int guard_refused(const struct guard *guard, int err)
 	return mount_complain(guard->tool, &guard->mount, code, guard->stop, err);
 }
 
-/* Another run for the same app is another: O_EXCL keeps the two apart. */
+/* O_EXCL: two runs for the same app must not share the lock. */
 static int stop_take(struct guard *guard)
 {
 	char ttl[32];
@@ -99,7 +99,7 @@ static int stop_take(struct guard *guard)
 	return EXIT_DONE;
 }
 
-static void stop_give_back(const struct guard *guard)
+static void stop_release(const struct guard *guard)
 {
 	if (unlinkat(guard->mount.fd, guard->stop, 0) != 0 && errno != ENOENT)
 		(void)tool_fail(guard->tool, 0, "%s: %s", guard->stop, strerror(errno));
@@ -135,7 +135,7 @@ static int guard_run(struct guard *guard)
 		return code;
 	child.interval = guard->interval;
 	code = run_child(&child);
-	stop_give_back(guard);
+	stop_release(guard);
 	run_child_pass_on(&child);
 	return child.ended_by_us ? EXIT_TRY_AGAIN : code;
 }

@@ -71,7 +71,7 @@ static int lock_run(struct lock *lock, char *const *words)
 		code = take_all(&take);
 	if (code == EXIT_DONE)
 		tokens_print(&take);
-	/* A lock whose token got lost is one that the caller does not know to have. */
+	/* A caller that got no tokens does not know that it has the locks: release them. */
 	if (code == EXIT_DONE && atlock_standard_flush() < 0)
 		take_back(&take);
 	take_free(&take);

@@ -33,11 +33,11 @@ struct run {
 	struct ask ask;
 	int64_t grace;
 	struct take take;
-	char process[32]; /* who we are, and who else we may be */
+	char process[32]; /* the who of this process */
 	char name[64];
 	char text[256];
 	int64_t lease;   /* the shortest; ATLOCK_NEVER if they have none */
-	int64_t renewed; /* when they were asked to be, the last time that they were */
+	int64_t renewed; /* when the last renewal that succeeded began */
 	bool lost;
 };
 
@@ -48,7 +48,7 @@ static int64_t run_interval(const struct run *run)
 	return run->lease / RENEWALS < LOOK ? run->lease / RENEWALS : LOOK;
 }
 
-/* Without a shell's help a script may say what is to be done instead. */
+/* --on-lost with a shell command: runs it beside the command. */
 static void lost_command(const struct run *run)
 {
 	pid_t pid = fork();
@@ -82,7 +82,7 @@ static bool run_lost(struct run *run, const char *name)
 	return true;
 }
 
-/* 0, or an errno: ENOENT and the like if another holds it or none does. A name with who is there only while that is true. */
+/* 0 or an errno. LOCK@WHO exists only while WHO holds the lock: ENOENT says that it is lost. */
 static int lock_look(const struct run *run, const char *name, bool renew)
 {
 	struct stat st;
@@ -91,7 +91,7 @@ static int lock_look(const struct run *run, const char *name, bool renew)
 	return rc == 0 ? 0 : errno;
 }
 
-/* While no daemon answers no other caller can get them either, but a lease goes on. */
+/* While no daemon answers, no other caller can take the locks, but their lease goes on. */
 static bool run_check(void *arg)
 {
 	struct run *run = arg;
@@ -132,7 +132,7 @@ static int guard_check(const struct run *run)
 	return err == 0 || err == -ENOENT ? EXIT_DONE : lockpath_refused(run->tool, &run->mount, path, -err, advice);
 }
 
-/* One lock's values under this name; all of them, a line each, under its plural. */
+/* Sets a variable to the first lock's value, and its plural to all values, a line each. */
 static int export_field(const struct run *run, const char *variable, const char *key)
 {
 	const struct take *take = &run->take;
@@ -212,7 +212,7 @@ static int locks_take(struct run *run)
 	return take_all(&run->take);
 }
 
-/* While later ones were waited for, the lease of the first may have ended. */
+/* The lease of the first lock may have ended while others were waited for. */
 static int locks_keep(struct run *run)
 {
 	run->renewed = moment_steady();
@@ -250,7 +250,7 @@ static int keeper(const struct front *front, void *arg)
 	run_export(run);
 	child.interval = run_interval(run);
 	code = locks_keep(run);
-	/* It may have waited for long. */
+	/* Waiting may have taken long: check again. */
 	if (code == EXIT_DONE)
 		code = guard_check(run);
 	if (code == EXIT_DONE)

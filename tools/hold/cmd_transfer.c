@@ -18,7 +18,7 @@ struct transfer {
 	char text[ATLOCK_OWNER_MAX + ATLOCK_WHO_MAX + 32];
 };
 
-/* Root hands over what others hold, as chown(1) does, to a user; by the holder's name, as the file system wants it. */
+/* Root gives another holder's lock to a user by chown(2), under the name LOCK@WHO, which the file system requires. */
 static int transfer_by_chown(const struct transfer *transfer, const char *path)
 {
 	const struct passwd *user = getpwnam(transfer->owner);

@@ -13,7 +13,7 @@
 
 #define LOOK (ATLOCK_SECOND / 5)
 
-/* A caller that does not ask for a lock is not told when it becomes free: looks again and again. */
+/* Polls: the file system wakes only callers that ask for the lock. */
 static int wait_free(const struct tool *tool, const struct mount *mount, const char *word, int64_t wait)
 {
 	int64_t deadline = wait == ATLOCK_NEVER ? ATLOCK_NEVER : moment_steady() + wait;

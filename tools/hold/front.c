@@ -10,7 +10,7 @@
 
 #include "run_child.h"
 
-/* A group of its own: a signal to the front's reaches the keeper once, through the front. */
+/* The keeper has a process group of its own: a signal to the front's group reaches it once, through the front. */
 static void keeper_main(const struct front *front, const sigset_t *before, front_fn *fn, void *arg)
 {
 	int code;

@@ -60,7 +60,7 @@ static int probe_start(struct probe *probe, const char *seconds)
 	return -err;
 }
 
-/* All that curl says, as far as there is room; it is read to its end so that curl can go on. */
+/* Reads curl's output to its end, so that curl does not block, and keeps what fits. */
 static void output_read(int fd, char *out, size_t len)
 {
 	char rest[4096] = { 0 };
@@ -78,7 +78,7 @@ static void output_read(int fd, char *out, size_t len)
 	close(fd);
 }
 
-/* Every address it tried was refused, and there was one. */
+/* Whether curl tried an address, and every one that it tried refused the connection. */
 static bool output_refused(const char *text)
 {
 	static const char failed[] = " failed: ";

@@ -10,7 +10,7 @@
 
 #include "moment.h"
 
-#define POLL (ATLOCK_SECOND / 10) /* while what is left of a group is to end */
+#define POLL (ATLOCK_SECOND / 10) /* while a group ends */
 
 struct running {
 	struct run_child *child;
@@ -40,7 +40,7 @@ void run_child_prepare(struct run_child *child)
 		child->home = getpgrp();
 	child->terminal = -1;
 	run_child_signals(&blocked);
-	/* A process in the background that gives the terminal away would be stopped for it. */
+	/* SIGTTOU would stop a background process that hands the terminal over. */
 	sigaddset(&blocked, SIGTTOU);
 	sigprocmask(SIG_BLOCK, &blocked, &child->before);
 }
@@ -85,7 +85,7 @@ static void run_child_exec(const struct run_child *child, pid_t starter)
 	signal(SIGTTOU, SIG_DFL);
 	if (child->parent != 0)
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
-	/* A death before that sent no signal. */
+	/* If the parent died before prctl(), no signal comes. */
 	if (getppid() != starter)
 		_exit(127);
 	sigprocmask(SIG_SETMASK, &child->before, NULL);
@@ -102,7 +102,7 @@ static int run_child_start(struct running *running)
 	if (pipe2(ends, O_CLOEXEC) != 0)
 		return tool_fail(child->tool, EXIT_SYSTEM, "pipe: %s", strerror(errno));
 	terminal_find(child);
-	/* What the command leaves behind becomes ours, so that the end of its group can be seen. */
+	/* Orphans of the command become children of this process, which so sees the end of the group. */
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	running->pid = fork();
 	if (running->pid == 0) {
@@ -163,7 +163,7 @@ static void run_child_end(struct running *running, int64_t time)
 	kill(-running->pid, SIGCONT);
 }
 
-/* What the time asks for. */
+/* Does what is due: the check, or SIGKILL. */
 static void run_child_tick(struct running *running)
 {
 	struct run_child *child = running->child;

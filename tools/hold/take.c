@@ -10,13 +10,13 @@
 
 #include "moment.h"
 
-#define ANEW_MAX 5  /* times that all are given back and asked for anew; a circle that stays is not of these locks */
-#define PAUSE_MS 50 /* before asking anew: up to twice this */
+#define ANEW_MAX 5  /* retries after EDEADLK; a deadlock that persists is not through these locks */
+#define PAUSE_MS 50 /* before a retry: up to twice this */
 
 static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
 #define SIGNALS (sizeof(signals) / sizeof(signals[0]))
 
-/* What a signal that ends us must give back. */
+/* What the signal handler must release. */
 static const struct take *volatile taking;
 
 static int lock_order(const void *a, const void *b)
@@ -56,7 +56,7 @@ static void taken_free(struct taken *lock)
 	free(lock->other);
 }
 
-/* Places are counted anew where some were left out. */
+/* Renumbers the places after duplicates were dropped. */
 static void places_close(struct take *take)
 {
 	size_t place = 0;
@@ -69,7 +69,7 @@ static void places_close(struct take *take)
 			}
 }
 
-/* Sorts them, and drops what was named twice. */
+/* Sorts the locks and drops duplicates. */
 static void take_sort(struct take *take)
 {
 	size_t n = 0;
@@ -92,7 +92,7 @@ static void take_sort(struct take *take)
 	places_close(take);
 }
 
-/* One request: waits in the write if it may. 0 or a negative errno. */
+/* Takes one lock; the write blocks if waiting is allowed. 0 or a negative errno. */
 static int take_one(const struct take *take, const struct taken *lock, int64_t left)
 {
 	char file[ATLOCK_PATH_MAX + 16];
@@ -100,7 +100,7 @@ static int take_one(const struct take *take, const struct taken *lock, int64_t l
 	char *request;
 	int err;
 
-	/* Whole milliseconds, and never none: that would be without a limit of its own. */
+	/* Whole milliseconds, at least one: without any there would be no limit. */
 	if (left != ATLOCK_NEVER)
 		atlock_duration_print((left / 1000000 + 1) * 1000000, timeout, sizeof(timeout));
 	if (asprintf(&request, "timeout=%s\n%s", timeout, take->text) < 0)
@@ -129,13 +129,13 @@ static int take_each(struct take *take, int64_t deadline, size_t *failed)
 	return 0;
 }
 
-/* Only calls that a signal handler may make. */
+/* Runs in a signal handler: async-signal-safe calls only. */
 static void take_give_back(const struct take *take, bool all)
 {
 	for (size_t i = take->count; i-- > 0;) {
 		const struct taken *lock = &take->locks[i];
 
-		/* A name with who compares, so it can do no harm; one without might be another's, and we root. */
+		/* LOCK@WHO releases that holder only; as root, a plain LOCK would release another holder. */
 		if (lock->held || (all && !lock->before && take->who[0] != '\0'))
 			(void)unlinkat(take->mount->fd, lock->name, 0);
 	}
@@ -165,7 +165,7 @@ static void signals_catch(struct sigaction old[SIGNALS])
 	sigfillset(&action.sa_mask);
 	for (size_t i = 0; i < SIGNALS; i++) {
 		sigaction(signals[i], NULL, &old[i]);
-		/* Under nohup and in the background of a script some are to be ignored. */
+		/* Under nohup and in background jobs of a script some are ignored, and stay so. */
 		if (old[i].sa_handler != SIG_IGN)
 			sigaction(signals[i], &action, NULL);
 	}
@@ -177,7 +177,7 @@ static void signals_restore(const struct sigaction old[SIGNALS])
 		sigaction(signals[i], &old[i], NULL);
 }
 
-/* From now on under the other name. A signal handler finds one name or the other. */
+/* Switches to the other who. The signal handler finds one name or the other, never a freed one. */
 static void take_rename(struct take *take)
 {
 	take->who = take->other;
@@ -191,7 +191,7 @@ static void take_rename(struct take *take)
 	}
 }
 
-/* Of a random length, so that two that gave way to each other do not meet again. */
+/* A random length, so that two callers that gave way to each other do not collide again. */
 static void pause_a_while(void)
 {
 	moment_sleep((PAUSE_MS + (int64_t)arc4random_uniform(PAUSE_MS)) * 1000000);
@@ -214,7 +214,7 @@ static int take_refused(const struct take *take, const struct taken *lock, int e
 			 held ? " still has it" : "", take->option);
 }
 
-/* Only a circle through what is given back ends by giving it back; others must be told of. */
+/* Releasing ends only a deadlock through the locks that are released; any other is reported. */
 static bool take_holds(const struct take *take)
 {
 	for (size_t i = 0; i < take->count; i++)

@@ -1,8 +1,8 @@
 /*
  * Takes several locks, all or none. They are taken one after the other in the order of their names, each while those before it
- * are held: of two that ask for the same locks the one that has the first gets the rest, so they cannot wait for each
- * other. If another wait closes a circle all the same and the file system ends it (EDEADLK), all are
- * given back and asked for anew, a few times. With none to give back that is no use, and the refusal is told at once.
+ * are held: two callers that ask for the same locks cannot wait for each other. If another wait closes a circle all the same and
+ * the file system ends it (EDEADLK), all are released and asked for again, a few times; a caller that holds none of them reports
+ * the refusal at once.
  */
 #ifndef TOOLS_TAKE_H
 #define TOOLS_TAKE_H
@@ -36,7 +36,7 @@ int take_add(struct take *take, const char *text);
 /* EXIT_DONE, or another exit code once it has said why; then nothing is held that was not before. Also if a signal ends us. */
 int take_all(struct take *take);
 
-/* Gives back what it took. */
+/* Releases what it took. */
 void take_back(const struct take *take);
 void take_free(struct take *take);
 

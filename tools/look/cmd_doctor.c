@@ -192,7 +192,7 @@ static void look_permissions(struct doctor *doctor)
 		    "only who mounted it can use it: mount as root, or with user_allow_other in /etc/fuse.conf");
 }
 
-/* How much can be written is for the store to say: it uses room in its file again when the disk is full. */
+/* The store says how much can be written: on a full disk it reuses free pages of its file. */
 static void look_room(struct doctor *doctor, const char *store)
 {
 	char value[32] = "";

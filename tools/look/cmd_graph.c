@@ -1,6 +1,6 @@
 /*
  * atlock graph: who waits for whom. A holder is owner and who; it waits for the holder of each lock that it has a ticket of. As
- * text, each holder that does not wait itself begins a tree of those that wait for it; what is left after that are circles.
+ * text, each holder that does not wait itself begins a tree of those that wait for it; what remains are circles.
  */
 #include <getopt.h>
 #include <stdlib.h>

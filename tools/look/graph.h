@@ -1,4 +1,4 @@
-/* Who waits for whom, and where that goes in a picture of it. */
+/* The wait-for graph, and its layout as a picture. */
 #ifndef TOOLS_GRAPH_H
 #define TOOLS_GRAPH_H
 
@@ -13,7 +13,7 @@ struct graph_edge {
 	char *holder;
 	char *priority;
 	int64_t position; /* in the queue, from 1 */
-	bool shown;       /* the command's own */
+	bool shown;       /* for the command's use */
 };
 
 /*

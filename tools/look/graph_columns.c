@@ -80,7 +80,7 @@ static void items_make(struct work *work)
 		work->starts[i + 1] += work->starts[i];
 	for (size_t i = n; i-- > 0;)
 		work->columns[--work->starts[work->items[i].layer + 1]] = i;
-	/* Each start is now where its own layer begins, one further on than it should be. */
+	/* starts[i + 1] is now where layer i begins: move them down by one. */
 	memmove(work->starts, work->starts + 1, out->layers * sizeof(*work->starts));
 	work->starts[out->layers] = n;
 }
@@ -96,7 +96,7 @@ static int item_order(const void *a, const void *b, void *arg)
 	return one->number < other->number ? -1 : one->number > other->number;
 }
 
-/* Where what an item leads to stands, on the whole: fewer arrows cross if that is its order, too. */
+/* The mean place of what an item leads to: in this order fewer arrows cross. */
 static void item_want(const struct work *work, struct item *item)
 {
 	const struct graph_layout *out = work->out;
@@ -174,7 +174,7 @@ static void tie(struct item *item, int y)
 	item->ties++;
 }
 
-/* Tells what an item leads to where it stands itself. */
+/* Tells the items that this one leads to at which height it is. */
 static void item_tie(const struct work *work, const struct item *item, int y)
 {
 	const struct graph_layout *out = work->out;
@@ -193,7 +193,7 @@ static void item_tie(const struct work *work, const struct item *item, int y)
 	}
 }
 
-/* Each beside the middle of those that lead to it, as far as those above it in its column leave room. */
+/* Puts each item beside the middle of those that lead to it, as far as the items above it leave space. */
 static void column_place(struct work *work, size_t layer)
 {
 	struct graph_layout *out = work->out;

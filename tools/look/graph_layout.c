@@ -162,7 +162,7 @@ static int layers_make(struct graph_layout *out)
 	} else {
 		for (size_t i = 0; i < out->edges; i++)
 			waited_for[out->arrows[i].to] = true;
-		/* From those that no holder waits for, so that what comes before a circle stays in front of it. */
+		/* Begins with those that no holder waits for, so that what waits for a circle stands in front of it. */
 		for (size_t i = 0; i < out->count; i++)
 			if (!waited_for[i])
 				walk_from(&walk, i);

@@ -153,7 +153,7 @@ static void arrow_forth(const struct drawing *drawing, const struct graph_arrow 
 	}
 }
 
-/* Below everything, and from the left again. Several have each a way of their own. */
+/* An arrow back runs below everything and comes in from the left; each has a track of its own. */
 static void arrow_back(const struct drawing *drawing, const struct graph_arrow *arrow, size_t number)
 {
 	const struct graph_layout *layout = &drawing->layout;

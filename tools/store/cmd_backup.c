@@ -16,7 +16,7 @@ struct named {
 	char key_file[PATH_MAX];
 };
 
-/* Seen from a container, that path may be nothing or another store: a process of this host must have it. */
+/* In a container that path may be missing or another store: a process that runs here must own it. */
 static bool is_in_use(const char *store)
 {
 	char path[PATH_MAX + 16];
@@ -68,7 +68,7 @@ static int backup(struct tool *tool, const struct source_where *where, const cha
 	return EXIT_DONE;
 }
 
-/* What was written is worth nothing before it has been read. */
+/* Checks the copy: a backup that was never read is worth nothing. */
 static int backup_check(struct tool *tool, const struct source_where *where, const char *to)
 {
 	struct source_where copy = { .store = to, .key_file = where->key_file };

@@ -1,4 +1,4 @@
-/* atlock fsck: whether all in a store fits together; with --repair it is made to. */
+/* atlock fsck: checks a store, and with --repair mends it. */
 #include <atlock/check.h>
 #include <getopt.h>
 #include <inttypes.h>
@@ -14,7 +14,7 @@ struct fsck {
 	bool fix;
 };
 
-/* How many problems there are, or a negative errno. Tells of each unless they are about to be set right. */
+/* How many problems there are, or a negative errno. Prints each if `tell`. */
 static int64_t store_check(struct atlock *al, bool tell)
 {
 	struct atlock_why why = { .text = "" };
@@ -29,7 +29,7 @@ static int64_t store_check(struct atlock *al, bool tell)
 	return problems;
 }
 
-/* What is in order is not touched. */
+/* Repairs a store in which the check has found problems. */
 static int repair(struct tool *tool, const struct source_where *where)
 {
 	struct atlock_why why = { .text = "" };

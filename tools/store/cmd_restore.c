@@ -14,7 +14,7 @@ static int problems_fail(const struct tool *tool, const char *where, int64_t pro
 			 TOOL_S(problems));
 }
 
-/* Only a copy that is in order is worth to be copied. */
+/* Checks the backup, then copies it. */
 static int restore_copy(struct tool *tool, const struct source_where *from, const char *to)
 {
 	struct atlock_why why = { .text = "" };

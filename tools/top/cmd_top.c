@@ -34,7 +34,7 @@ static void end(int number)
 	ended_by = number;
 }
 
-/* They come only while it waits, so that none is missed between a look at the flag and the wait. */
+/* Signals are blocked except in ppoll(), so that none is missed between the check of the flag and the wait. */
 static void signals_take(sigset_t *waiting)
 {
 	struct sigaction action = { .sa_handler = end };
@@ -67,13 +67,13 @@ static void signals_pass_on(const sigset_t *waiting)
 struct loop {
 	struct top *top;
 	struct top_reader *reader;
-	sigset_t waiting; /* the signals that may not come while it waits */
+	sigset_t waiting; /* the signal mask in ppoll() */
 	int64_t began;    /* the last look; 0: there was none */
 	bool looking;     /* it is not over */
 	long count;       /* of looks that are */
 };
 
-/* Until a key, a reading, a signal; or until the ages on the screen are a second older. False if the terminal is gone. */
+/* Waits for a key, a reading or a signal, and at most a second, after which ages must be redrawn. False if the terminal is gone. */
 static bool loop_wait(const struct loop *loop)
 {
 	struct pollfd fds[] = {
@@ -111,7 +111,7 @@ static int loop_take(struct loop *loop)
 	top->reading = busy > SUSPICIOUS && busy > top->every ? busy : 0;
 	if (model == NULL)
 		return 0;
-	/* A key may have asked for another look meanwhile. */
+	/* A key may have asked for another reading meanwhile. */
 	loop->looking = busy > 0;
 	loop->count++;
 	if (loop->count == top->iterations)
@@ -155,7 +155,7 @@ static int on_terminal(struct top *top)
 	top_screen_close();
 	ended = top_reader_stop(loop.reader);
 	signals_pass_on(&loop.waiting);
-	/* Nothing of this is of use any more, and the thread may still look at it. */
+	/* The thread may still use `top`: leave without freeing it. */
 	if (!ended)
 		_exit(EXIT_UNAVAILABLE);
 	if (err == -ENOTSUP)
@@ -231,7 +231,7 @@ static int sort_take(struct top *top, const char *sort, bool reverse)
 	return tool_usage(top->tool, "there is no column \"%s\" but %s", sort, names);
 }
 
-/* Neither without a terminal nor on one that cannot move its cursor. */
+/* Without a terminal, or on one that cannot move its cursor. */
 static bool is_plain(const struct top *top)
 {
 	const char *term = getenv("TERM");

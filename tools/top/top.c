@@ -8,23 +8,23 @@
 
 #include "moment.h"
 
-#define SLOW 4 /* at most every so manieth moment is spent on looking */
+#define SLOW 4 /* reading takes at most a quarter of the time */
 
 int top_take(struct top *top, struct top_model *model)
 {
 	struct top_model *old = top->model;
 	int64_t took;
-	/* A store that fails: what was seen last stays, with the health of now. */
+	/* If the store fails, the last rows stay, with the present health. */
 	bool sick = old != NULL && model->err < 0 && model->health[0] != '\0';
 	int err = 0;
 
 	if (sick)
 		(void)strlcpy(old->health, model->health, sizeof(old->health));
-	/* That it is gone is more than what was said before. */
+	/* The loss of the mount replaces the last message. */
 	if (top->gone[0] == '\0' && model->err < 0 && top->mode != TOP_ASK)
 		top->said[0] = '\0';
 	(void)strlcpy(top->gone, sick ? "" : model->said, sizeof(top->gone));
-	/* One that was slow may have met something that is over; two are a habit. */
+	/* One slow reading may be an accident: the faster one of the last two counts. */
 	took = top->took != 0 && top->took < model->took ? top->took : model->took;
 	top->took = model->took;
 	top->every = took > top->delay / SLOW ? took * SLOW : top->delay;

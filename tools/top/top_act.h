@@ -1,6 +1,6 @@
 /*
- * What atlock top does to the mount. Each opens it, does one thing to the lock or waiter of a row, closes it, and writes a line
- * for people: what it did, or why it was refused. All but the first return 0 or a negative errno.
+ * What atlock top does to the mount. Each function opens it, acts on the lock or waiter of a row, closes it, and writes a line for
+ * the user: what it did, or why it was refused. All but the first return 0 or a negative errno.
  */
 #ifndef TOOLS_TOP_ACT_H
 #define TOOLS_TOP_ACT_H

@@ -146,7 +146,7 @@ static size_t column_of_rank(enum top_view view, unsigned int rank)
 	return i;
 }
 
-/* First each gets what it needs, the more important ones first; then what it can use; what is left then is the first one's. */
+/* First each column gets its least width, by rank; then up to its most; the first column gets the rest. */
 void top_column_fit(enum top_view view, size_t width, size_t widths[TOP_COLUMNS])
 {
 	size_t left = width;

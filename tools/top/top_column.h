@@ -15,8 +15,8 @@ struct top_column {
 	const char *name;
 	size_t width;      /* at least */
 	size_t most;       /* and at most, while others are short of room */
-	unsigned int rank; /* where there is little room, those with a higher one go first */
-	size_t first;      /* columns that the first must have before this one is shown */
+	unsigned int rank; /* on a narrow terminal, columns of a higher rank are left out first */
+	size_t first;      /* width that the first column must have before this one is shown */
 	enum top_cut cut;
 	bool right;      /* numbers */
 	bool descending; /* the largest first, unless it is reversed */

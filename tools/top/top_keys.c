@@ -211,7 +211,7 @@ static void run_deed(struct top *top, long deed)
 		top->again = true;
 		return;
 	}
-	/* The list goes on meanwhile: what is asked about is what was chosen now. */
+	/* The list may change before the answer: keep a copy of the chosen row. */
 	free(top->target);
 	top->target = top_row_copy(row);
 	if (top->target == NULL)
@@ -229,7 +229,7 @@ static void answer_take(struct top *top, wint_t key, bool code)
 		(void)strlcpy(top->said, "Nothing was done", sizeof(top->said));
 		return;
 	}
-	/* Looking again may take a while. */
+	/* The next reading may take a while: drop the row now. */
 	if (top->deed(&top->mount, top->target, top->said, sizeof(top->said)) == 0 && top->model != NULL)
 		top_model_drop(top->model, top->target);
 	list_again(top);
@@ -321,7 +321,7 @@ void top_key(struct top *top, wint_t key, bool code)
 {
 	const struct binding *binding = top->mode == TOP_PAGE ? text_keys : browse_keys;
 
-	/* Another size of the terminal is no key. */
+	/* A new size of the terminal is no key. */
 	if (code && key == KEY_RESIZE)
 		return;
 	if (top->mode == TOP_ASK) {

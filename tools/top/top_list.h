@@ -24,9 +24,8 @@ void top_list_init(struct top_list *list, enum top_view view);
 void top_list_clear(struct top_list *list);
 
 /*
- * Makes it anew, from another model or because something above was changed. What was chosen stays so wherever it is now; if
- * it is gone, what is in its place is chosen. The model it was made from before must still be there. 0, or -ENOMEM and it is
- * empty.
+ * Rebuilds it, from another model or because a field above was changed. The chosen row stays chosen wherever it is now; if it is
+ * gone, the row in its place is chosen. The model that it was built from before must still exist. 0, or -ENOMEM and it is empty.
  */
 int top_list_update(struct top_list *list, const struct top_model *model);
 

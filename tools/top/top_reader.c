@@ -32,7 +32,7 @@ struct reading {
 	struct top_model *model;
 };
 
-/* Of the waiters, those for locks that are wanted; which that are, the filter can only tell of the locks themselves. */
+/* A waiter is wanted if its lock is. The filter compares fields of locks only, so the lock is looked up in the model. */
 static bool is_wanted(const struct reading *reading, const json_t *object)
 {
 	const char *lock = source_text(object, "lock");
@@ -40,7 +40,7 @@ static bool is_wanted(const struct reading *reading, const json_t *object)
 	if (!source_is_waiter(object))
 		return filter_wants(reading->filter, object);
 	return filter_wants_path(reading->filter, lock) &&
-	       (!filter_is_choosy(reading->filter) || top_model_has(reading->model, lock));
+	       (!filter_has_fields(reading->filter) || top_model_has(reading->model, lock));
 }
 
 static int row_take(void *arg, char *line, size_t len)
@@ -164,7 +164,7 @@ int top_reader_start(struct top_reader **out, const struct mount *mount, const s
 	}
 	pthread_mutex_init(&reader->mutex, NULL);
 	pthread_cond_init(&reader->asked, NULL);
-	/* Signals are for the one who draws. */
+	/* The thread that draws gets the signals. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	err = pthread_create(&reader->thread, NULL, reader_main, reader);

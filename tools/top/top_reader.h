@@ -18,7 +18,7 @@ struct top_reader;
 /* Starts the thread. What the filter points to must stay. A negative errno. */
 int top_reader_start(struct top_reader **out, const struct mount *mount, const struct filter *filter);
 
-/* Lets the thread read anew, if need be once it is done with what it reads. */
+/* Lets the thread read again, once it has finished what it reads. */
 void top_reader_ask(struct top_reader *reader);
 
 /* A descriptor that can be read from once a model is ready; and that model, the caller's now, or NULL. */
@@ -28,7 +28,7 @@ struct top_model *top_reader_take(struct top_reader *reader);
 /* For how long it has been reading; 0: it is not. */
 int64_t top_reader_busy(struct top_reader *reader);
 
-/* Ends it, if need be in the middle of a page. False if it waits for a daemon that hangs: then only leaving the process does. */
+/* Ends the thread, also in the middle of a reading. False if it blocks on a daemon that hangs: then only exit() ends it. */
 bool top_reader_stop(struct top_reader *reader);
 
 #endif

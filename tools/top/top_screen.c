@@ -21,7 +21,7 @@ static bool colors;
 
 /* --- Taking and giving back --- */
 
-/* newterm() tells the same, but leaves behind what it has begun. */
+/* newterm() finds out, too, but does not clean up where it fails. */
 static bool term_known(const char *term)
 {
 	return term != NULL && term[0] != '\0' && tgetent(NULL, term) == 1;
@@ -160,7 +160,7 @@ static void row_draw(const struct top_list *list, const struct top_row *row, int
 
 static const char hints[] = "? help  q quit  Tab locks/queue  s sort  / filter  d release";
 
-/* What there is to say; the most important of it. */
+/* The most important message. */
 static void said_print(const struct top *top, char *out, size_t len)
 {
 	if (top->mode == TOP_FILTER)
@@ -187,7 +187,7 @@ static int said_draw(const struct top *top)
 	const char *rest = text;
 	int count = 0;
 
-	/* Not into the last corner, where a terminal might scroll. */
+	/* The last cell stays free: a terminal might scroll. */
 	said_print(top, text, sizeof(text));
 	while (count == 0 || (*rest != '\0' && count < SAID_LINES && count < LINES - 3)) {
 		rest = top_text_piece(rest, (size_t)COLS - 1, pieces[count], sizeof(pieces[count]));
@@ -250,7 +250,7 @@ void top_screen_draw(struct top *top)
 		text_draw(top, heads, rows + 1);
 	else if (rows > 0)
 		list_draw(top, heads + 1, rows);
-	/* Where one types, or out of the way. */
+	/* The cursor is where the user types, or in the corner. */
 	curs_set(top->mode == TOP_FILTER ? 1 : 0);
 	move(LINES - 1,
 	     top->mode == TOP_FILTER ? (int)top_text_width(top->lists[top->view].filter) % COLS + 1 : COLS - 1);
