@@ -17,7 +17,7 @@ bool arena_init(struct arena *arena, size_t size);
 void arena_free(struct arena *arena);
 void arena_empty(struct arena *arena);
 
-/* How far the arena is filled, and back to that: what was taken since is given up. */
+/* A mark of how far the arena is filled; and the way back to it: what was allocated since is void. */
 struct arena_mark {
 	struct chunk *chunk;
 	size_t used;

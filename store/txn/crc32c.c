@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* CRC-32C with a table for each half of a byte: short records do not repay a large one, and both are read at once. */
+/* CRC-32C with a table for each half of a byte: records are too short for larger tables to pay. */
 static uint32_t crc_table(const unsigned char *data, size_t len)
 {
 	static const uint32_t low[16] = {

@@ -1,4 +1,4 @@
-/* Bytes that another owns, as keys and values are. */
+/* Bytes that the slice does not own: keys and values. */
 #ifndef STORE_SLICE_H
 #define STORE_SLICE_H
 

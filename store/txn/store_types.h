@@ -1,5 +1,5 @@
 /*
- * What the front and its engines hand each other: how a store is opened, its clock, its space, what it counts, and an update that is
+ * Types that store.h and its engines share: how a store is opened, its clock, its space, its counters, and an update that is
  * submitted.
  */
 #ifndef STORE_STORE_TYPES_H
@@ -20,7 +20,7 @@ enum store_sync {
 	STORE_SYNC_OFF,    /* a crash of the machine may lose the newest transactions, never others */
 };
 
-/* Nanoseconds. `steady` never steps while the store is open; `wall` is what people call the time. */
+/* Nanoseconds. `steady` never steps while the store is open; `wall` is the time of day. */
 struct store_time {
 	int64_t steady;
 	int64_t wall;
@@ -34,7 +34,7 @@ struct store_clock {
 
 struct store_options {
 	enum store_sync sync;
-	bool check;         /* look at all of it before anything is read */
+	bool check;         /* check all of it before anything is read */
 	bool readonly;      /* views only; needs an existing store; other processes may have it open */
 	uint64_t max_bytes; /* the store's largest size; 0: as the disk allows */
 	uid_t owner;        /* a user who is trusted with the store beside root and the user of this process */
@@ -48,8 +48,8 @@ struct store_space {
 	uint64_t used; /* size of what is stored, with what the engine keeps for reuse */
 	uint64_t free; /* what can still be written before `low` is reached; an estimate */
 	uint64_t size; /* what it can grow to, as the limit and the disk are now */
-	bool low;      /* refuse whatever adds more than it removes: a reserve is left for what removes */
-	bool scarce;   /* half of that reserve is gone, too: refuse whatever can be done without; see store_promise() */
+	bool low;      /* only a reserve for removals is left: refuse what adds more than it removes */
+	bool scarce;   /* half of that reserve is used, too: refuse what is not essential; see store_promise() */
 };
 
 #define STORE_BATCHES 8
@@ -61,7 +61,7 @@ struct store_stats {
 		[STORE_BATCHES]; /* commits of at most 1, 2, 4, 8, ... updates, and of more; each in one of them */
 	uint64_t commit_time;    /* ns that all of them took, with the functions they ran */
 	uint64_t waiting;        /* updates that wait for the next commit */
-	int flush_error;         /* negative errno if store_flush(), or the like of it, failed the last time */
+	int flush_error;         /* negative errno of the last flush, if it failed */
 	bool dead;               /* nothing works any more until the store is opened again */
 	bool changed;            /* because another program wrote to it, moved or removed it */
 };
@@ -71,7 +71,7 @@ struct store_job {
 	store_fn *fn;
 	void *arg;
 	void (*done)(struct store_job *job, int result);
-	/* The engine's. */
+	/* For the engine: */
 	int result;
 	_Atomic unsigned int state;
 	STAILQ_ENTRY(store_job) link;

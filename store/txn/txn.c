@@ -1,6 +1,6 @@
 /*
  * The write set of one transaction function, laid over the engine's reads. Keys and values are copied into an arena that
- * never moves, so that what store_get() gave stays where it is while the function goes on writing.
+ * never moves, so that values from store_get() stay valid while the function writes.
  */
 #include "txn_run.h"
 
@@ -18,13 +18,13 @@ struct store_txn {
 	void *view;
 	bool readonly;
 	bool sync;
-	int error;          /* the first read or write that failed: nothing is kept then */
+	int error;          /* of the first read or write that failed: then nothing is committed */
 	bool records;       /* reads, for the engine to compare */
 	struct reads reads; /* their keys are in `own` */
 	struct writes writes;
 	size_t capacity;
 	struct arena own;
-	struct arena *arena; /* that, or what the engine lent */
+	struct arena *arena; /* `own`, or the engine's */
 };
 
 static _Thread_local bool running;
@@ -168,7 +168,7 @@ static int read_record(struct store_txn *txn, struct slice key, int rc)
 	return reads_insert(&txn->reads, at, key, version, &txn->own) ? rc : txn_check(txn, -ENOMEM);
 }
 
-/* What the engine has, past the write set. */
+/* Reads the engine's value, past the write set. */
 static int read_below(struct store_txn *txn, struct slice key, struct slice *value)
 {
 	if (key.len == 0 || key.len > STORE_KEY_MAX)

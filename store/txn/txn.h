@@ -26,7 +26,7 @@ int store_put(struct store_txn *txn, struct slice key, struct slice value);
 /* Removes `key`: 0 or 1 (it was not there). */
 int store_del(struct store_txn *txn, struct slice key);
 
-/* Removes `key` without a look at whether it is there, for those who know: 0. That it is not does no harm. */
+/* Removes `key` without checking whether it exists: 0, also if it does not. */
 int store_drop(struct store_txn *txn, struct slice key);
 
 /* This transaction is to be on disk before store_update() returns, whatever store_options.sync says. */

@@ -1,6 +1,6 @@
 /*
- * Running a transaction function, for engines: its writes are kept in a write set on top of the engine's reads, and are the engine's to
- * apply when the function returned >= 0. A function that fails leaves nothing to undo, and one that must run again starts from an
+ * Running a transaction function, for engines: its writes are kept in a write set on top of the engine's reads, and the engine applies
+ * them when the function returned >= 0. A function that fails leaves nothing to undo, and one that must run again starts from an
  * empty set.
  */
 #ifndef STORE_TXN_RUN_H
@@ -14,7 +14,7 @@ struct arena;
 
 /*
  * How a transaction reads what is committed, or comes earlier in the same batch: 0, 1 (none) or a negative errno. `view` is what the
- * engine gave txn_run(). `next` gives the first key >= `from` that begins with `prefix`, which `from` is not before; its
+ * engine gave txn_run(). `next` gives the first key >= `from` that begins with `prefix`; `from` is never before `prefix`.
  * `value` may be NULL. What they point to stays until txn_run() returns.
  */
 struct txn_source {
@@ -30,8 +30,8 @@ struct store_txn *txn_new(const struct txn_source *source, bool readonly);
 void txn_free(struct store_txn *txn);
 
 /*
- * From now on, keys and values of the write set are put into the engine's `arena`, where they stay: it keeps them without
- * another copy, or gives them up.
+ * From now on, keys and values of the write set are put into the engine's `arena`, where they stay: the engine uses them
+ * without another copy, or drops them.
  */
 void txn_lend(struct store_txn *txn, struct arena *arena);
 

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Eight bytes as a number that orders as they do. */
+/* Eight bytes as a number that sorts as they do. */
 static inline uint64_t word_at(const unsigned char *bytes)
 {
 	uint64_t big;
@@ -15,8 +15,8 @@ static inline uint64_t word_at(const unsigned char *bytes)
 }
 
 /*
- * As slice_compare() of two of which the first `*same` bytes are known to be equal; afterwards it says as much again, or more.
- * Keys are short and differ late: a word at a time, where they are, is half of what calling memcmp() takes.
+ * Compares two keys whose first `*same` bytes are equal as slice_compare() does, and raises `*same` by the words that it found
+ * equal. Keys are short and differ late: to compare words in place takes half the time of a call of memcmp().
  */
 static inline int compare_from(struct slice a, struct slice b, size_t *same)
 {
@@ -62,8 +62,8 @@ bool slice_begins(struct slice text, struct slice prefix)
 }
 
 /*
- * Keys with a number in them are mostly the greatest of all: the last one is looked at first. What lies between two keys that
- * begin as this one does, does so too.
+ * A key with a new number in it is usually the greatest: the search begins with the last write. All keys between two that share
+ * a prefix with `key` have that prefix, too, so it is not compared again.
  */
 size_t writes_find(const struct writes *writes, struct slice key, bool *same)
 {
@@ -107,7 +107,7 @@ int writes_next(const struct writes *writes, next_fn *next, void *below, struct 
 		if (rc < 0)
 			return rc;
 
-		/* Pass by removals of keys that are not below: put and removed again up here. */
+		/* Skip removals of keys that the engine has not: this transaction put and removed them. */
 		for (; i < writes->count; i++) {
 			if (rc == 0)
 				order = slice_compare(writes->list[i]->key, out->key);
@@ -127,7 +127,7 @@ int writes_next(const struct writes *writes, next_fn *next, void *below, struct 
 			return 0;
 		}
 
-		/* The key below is removed: the smallest key after it is itself and a NUL. */
+		/* The engine's key is removed: continue with the smallest key after it, which is that key and a NUL. */
 		memcpy(after, write->key.data, write->key.len);
 		after[write->key.len] = 0;
 		from = (struct slice){ .data = after, .len = write->key.len + 1 };

@@ -23,14 +23,14 @@ size_t writes_find(const struct writes *writes, struct slice key, bool *same);
 
 /*
  * First key >= `from` that begins with `prefix`, of the writes and of what lies below them together: 0, 1 (none) or a negative
- * errno. `next` reads what lies below, as the engine's function of that name. Removals are passed one at a time, but none that
- * the prefix leaves out.
+ * errno. `next` reads what lies below, as the engine's function of that name. Each removal on the way
+ * costs a call of `next`; those outside the prefix are not visited.
  */
 typedef int next_fn(void *below, struct slice from, struct slice prefix, struct slice *key, struct slice *value);
 int writes_next(const struct writes *writes, next_fn *next, void *below, struct slice from, struct slice prefix,
 		struct txn_write *out);
 
-/* As memcmp(), with a prefix before what it begins. */
+/* As memcmp(); a prefix sorts before the keys that begin with it. */
 int slice_compare(struct slice a, struct slice b);
 bool slice_begins(struct slice text, struct slice prefix);
 
