@@ -1,5 +1,6 @@
 #include "choice.h"
 
+#include <assert.h>
 #include <bsd/string.h>
 #include <ctype.h>
 #include <getopt.h>
@@ -145,10 +146,15 @@ static void known_add(void *arg, const struct choice *choice)
 	if (known->count == CHOICES_MAX)
 		return;
 	*mine = *choice;
+	if (mine->letter == '\0')
+		mine->letter = (char)toupper((unsigned char)mine->name[0]);
+	for (size_t i = 0; i < known->count; i++)
+		assert(known->choices[i].letter !=
+		       mine->letter); /* two options of a help text would be taken for one */
 	known->longs[known->count++] = (struct option){
 		.name = mine->name,
 		.has_arg = mine->value ? required_argument : no_argument,
-		.val = mine->letter != '\0' ? mine->letter : toupper((unsigned char)mine->name[0]),
+		.val = mine->letter,
 	};
 	strlcat(known->shorts, letter, sizeof(known->shorts));
 	if (choice->letter != '\0' && choice->value)

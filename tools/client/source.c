@@ -164,7 +164,7 @@ static int ticket_take(void *arg, const struct atlock_ticket *ticket)
 	return text_take(reading, text, len);
 }
 
-static int queue_take(void *arg, const struct atlock_name *name, uint64_t waiters)
+static int queue_each(void *arg, const struct atlock_name *name, uint64_t waiters)
 {
 	struct reading *reading = arg;
 
@@ -179,7 +179,7 @@ static void store_each(struct reading *reading)
 	int err = atlock_list(reading->al, &query, view_take, reading);
 
 	if (err >= 0 && reading->code == EXIT_DONE)
-		err = atlock_queues(reading->al, NULL, queue_take, reading);
+		err = atlock_queues(reading->al, NULL, queue_each, reading);
 	if (err < 0 && reading->code == EXIT_DONE)
 		reading->code = tool_fail(reading->tool, EXIT_DATA, "the store cannot be read: %s", strerror(-err));
 }

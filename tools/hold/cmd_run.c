@@ -262,7 +262,7 @@ static int keeper(const struct front *front, void *arg)
 
 /* --- The words --- */
 
-static int lock_add(struct run *run, char *text)
+static int lock_option(struct run *run, char *text)
 {
 	char **locks = reallocarray(run->locks, run->count + 1, sizeof(*locks));
 
@@ -290,7 +290,7 @@ static int option_take(void *arg, int letter)
 	struct run *run = arg;
 
 	switch (letter) {
-	case 'l': return lock_add(run, optarg);
+	case 'l': return lock_option(run, optarg);
 	case 'k': return tool_duration(run->tool, "kill-after", true, &run->grace);
 	case 'c': return command_take(run);
 	case 'o': run->on_lost = optarg; return -1;

@@ -31,7 +31,7 @@ static int wait_free(const struct tool *tool, const struct mount *mount, const c
 	return errno == ENOENT ? EXIT_DONE : lockpath_refused(tool, mount, path, errno, NULL);
 }
 
-static int text_print(const struct tool *tool, const struct mount *mount, const char *path)
+static int lock_print(const struct tool *tool, const struct mount *mount, const char *path)
 {
 	FILE *file = mount_read(mount, path);
 
@@ -55,7 +55,7 @@ static int wait_own(const struct tool *tool, const struct mount *mount, const ch
 	if (code == EXIT_DONE)
 		code = take_all(&take);
 	if (code == EXIT_DONE)
-		code = text_print(tool, mount, take.locks[0].name);
+		code = lock_print(tool, mount, take.locks[0].name);
 	if (code == EXIT_DONE && atlock_standard_flush() < 0)
 		take_back(&take);
 	take_free(&take);

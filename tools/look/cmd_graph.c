@@ -84,7 +84,7 @@ static void waiters_print(struct graph *graph, const char *holder, int depth)
 	}
 }
 
-static void text_print(struct graph *graph)
+static void trees_print(struct graph *graph)
 {
 	for (size_t i = 0; i < graph->count; i++) {
 		const struct graph_edge *edge = &graph->edges[i];
@@ -140,7 +140,7 @@ static int graph_print(struct graph *graph)
 	if (graph->form == 'd')
 		dot_print(graph);
 	else
-		text_print(graph);
+		trees_print(graph);
 	return EXIT_DONE;
 }
 

@@ -22,7 +22,7 @@ struct show {
 };
 
 /* The lines of `cat`, made from what both a mount and a store give. */
-static void text_print(const json_t *lock)
+static void fields_print(const json_t *lock)
 {
 	const char *key;
 	json_t *value;
@@ -49,7 +49,7 @@ static int show_take(void *arg, json_t *object)
 	    0)
 		return EXIT_DONE;
 	show->found = true;
-	(show->json ? source_print : text_print)(object);
+	(show->json ? source_print : fields_print)(object);
 	return EXIT_DONE;
 }
 

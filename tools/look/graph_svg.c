@@ -58,7 +58,7 @@ static const char *letter_put(FILE *out, const char *text)
 	return text + len;
 }
 
-static void text_put(FILE *out, const char *text, size_t most)
+static void letters_put(FILE *out, const char *text, size_t most)
 {
 	size_t letters = term_width(text);
 
@@ -183,11 +183,11 @@ static void arrow_draw(const struct drawing *drawing, size_t number, size_t *bac
 	char place[64];
 
 	fputs("<g><title>", out);
-	text_put(out, edge->waiter, SIZE_MAX);
+	letters_put(out, edge->waiter, SIZE_MAX);
 	fputs(" waits for ", out);
-	text_put(out, edge->lock, SIZE_MAX);
+	letters_put(out, edge->lock, SIZE_MAX);
 	fputs(" of ", out);
-	text_put(out, edge->holder, SIZE_MAX);
+	letters_put(out, edge->holder, SIZE_MAX);
 	fprintf(out, "</title>\n<path class=\"%s\" marker-end=\"url(#%s)\" d=\"M%d,%d",
 		arrow->circle ? "arrow circle" : "arrow", arrow->circle ? "red" : "head", x, y);
 	if (arrow->back)
@@ -195,10 +195,10 @@ static void arrow_draw(const struct drawing *drawing, size_t number, size_t *bac
 	else
 		arrow_forth(drawing, arrow, y);
 	fprintf(out, "\"/>\n<text x=\"%d\" y=\"%d\">", x + PAD / 2, y - 4);
-	text_put(out, edge->lock, LETTERS);
+	letters_put(out, edge->lock, LETTERS);
 	place_print(edge, place);
 	fputs("<tspan class=\"place\" xml:space=\"preserve\">", out);
-	text_put(out, place, SIZE_MAX);
+	letters_put(out, place, SIZE_MAX);
 	fputs("</tspan></text></g>\n", out);
 }
 
@@ -210,18 +210,18 @@ static void box_draw(const struct drawing *drawing, const struct graph_node *nod
 	FILE *out = drawing->out;
 
 	fprintf(out, "<g><title>");
-	text_put(out, node->name, SIZE_MAX);
+	letters_put(out, node->name, SIZE_MAX);
 	fprintf(out, "</title>\n<rect class=\"%s\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" rx=\"4\"/>\n",
 		node->circle != 0    ? "circle"
 		: node->tickets == 0 ? "holder"
 				     : "waiter",
 		column->x, TOP + node->y - HALF - 2, column->box, graph_node_bottom(node) - node->y + GRAPH_ROW + 4);
 	fprintf(out, "<text x=\"%d\" y=\"%d\">", column->x + PAD, node_middle(node) + 4);
-	text_put(out, node->name, LETTERS);
+	letters_put(out, node->name, LETTERS);
 	fputs("</text></g>\n", out);
 }
 
-static void head_draw(const struct drawing *drawing, const char *heading)
+static void svg_begin(const struct drawing *drawing, const char *heading)
 {
 	static const char style[] =
 		"<style>\n"
@@ -281,7 +281,7 @@ static void graph_draw(struct drawing *drawing)
 	least = (int)(strlen(heading) * 10) + 2 * MARGIN;
 	if (drawing->width < least)
 		drawing->width = least;
-	head_draw(drawing, heading);
+	svg_begin(drawing, heading);
 	for (size_t i = 0; i < layout->edges; i++)
 		arrow_draw(drawing, i, &backs);
 	for (size_t i = 0; i < layout->count; i++)
@@ -295,7 +295,7 @@ int graph_svg(FILE *out, const struct graph_edge *edges, size_t count)
 	int err = 0;
 
 	if (count == 0) {
-		head_draw(&drawing, "No lock is waited for");
+		svg_begin(&drawing, "No lock is waited for");
 		fputs("</svg>\n", out);
 		return 0;
 	}

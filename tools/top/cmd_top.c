@@ -232,7 +232,7 @@ static int sort_take(struct top *top, const char *sort, bool reverse)
 }
 
 /* Without a terminal, or on one that cannot move its cursor. */
-static bool is_plain(const struct top *top)
+static bool wants_plain(const struct top *top)
 {
 	const char *term = getenv("TERM");
 
@@ -258,7 +258,7 @@ int cmd_top(struct tool *tool, int argc, char **argv)
 	code = filter_prefix(tool, &top.filter, &top.mount, argv[optind]);
 	(void)setlocale(LC_CTYPE, "");
 	if (code == EXIT_DONE)
-		code = is_plain(&top) ? top_batch(&top) : on_terminal(&top);
+		code = wants_plain(&top) ? top_batch(&top) : on_terminal(&top);
 	top_clear(&top);
 	return code;
 }

@@ -10,31 +10,31 @@
 
 /* --- Cells --- */
 
-static const void *field(const struct top_column *column, const struct top_row *row)
+static const void *cell_field(const struct top_column *column, const struct top_row *row)
 {
 	return (const char *)row + column->field;
 }
 
-static const char *text_of(const struct top_column *column, const struct top_row *row)
+static const char *cell_text(const struct top_column *column, const struct top_row *row)
 {
-	return *(const char *const *)field(column, row);
+	return *(const char *const *)cell_field(column, row);
 }
 
 /* What a cell is sorted by, unless it is a text. */
-static int64_t number_of(const struct top_column *column, const struct top_row *row)
+static int64_t cell_number(const struct top_column *column, const struct top_row *row)
 {
 	if (column->type == TOP_PRIORITY)
-		return (int64_t) * (const enum atlock_priority *)field(column, row);
-	return *(const int64_t *)field(column, row);
+		return (int64_t) * (const enum atlock_priority *)cell_field(column, row);
+	return *(const int64_t *)cell_field(column, row);
 }
 
 void top_column_print(const struct top_column *column, const struct top_row *row, int64_t now, char *out, size_t len)
 {
-	int64_t number = column->type == TOP_TEXT ? 0 : number_of(column, row);
+	int64_t number = column->type == TOP_TEXT ? 0 : cell_number(column, row);
 	char age[MOMENT_AGE_MAX];
 
 	switch (column->type) {
-	case TOP_TEXT: (void)strlcpy(out, text_of(column, row), len); break;
+	case TOP_TEXT: (void)strlcpy(out, cell_text(column, row), len); break;
 	case TOP_COUNT: (void)snprintf(out, len, "%" PRId64, number); break;
 	case TOP_PULL: (void)snprintf(out, len, number == 0 ? "" : "#%" PRId64, number); break;
 	case TOP_PRIORITY: (void)strlcpy(out, atlock_priority_name((enum atlock_priority)number), len); break;
@@ -56,9 +56,9 @@ static int cell_order(const struct top_column *column, const struct top_row *a, 
 	int64_t right;
 
 	if (column->type == TOP_TEXT)
-		return strcmp(text_of(column, a), text_of(column, b));
-	left = number_of(column, column->type == TOP_SINCE ? b : a);
-	right = number_of(column, column->type == TOP_SINCE ? a : b);
+		return strcmp(cell_text(column, a), cell_text(column, b));
+	left = cell_number(column, column->type == TOP_SINCE ? b : a);
+	right = cell_number(column, column->type == TOP_SINCE ? a : b);
 	return (left > right) - (left < right);
 }
 

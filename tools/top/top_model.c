@@ -50,7 +50,7 @@ static int64_t integer(const json_t *object, const char *key)
 }
 
 /* Held as "@pr:123", or by another name with pull=123. */
-static int64_t pull_number(const json_t *object, const json_t *meta)
+static int64_t row_pull(const json_t *object, const json_t *meta)
 {
 	int64_t number = integer(object, "pull");
 
@@ -80,7 +80,7 @@ static struct top_row *row_new(const json_t *object)
 	row->uid = (uid_t)integer(object, "uid");
 	if (atlock_priority_parse(source_text(object, "priority"), &row->priority) != 0)
 		row->priority = ATLOCK_NORMAL;
-	row->pull = pull_number(object, meta);
+	row->pull = row_pull(object, meta);
 	row->waiters = (uint64_t)integer(object, "waiters");
 	row->ticket = (uint64_t)integer(object, "ticket");
 	row->position = (uint64_t)integer(object, "position");
