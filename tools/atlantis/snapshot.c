@@ -21,15 +21,12 @@ struct reading {
 
 static struct snapshot_entry *snapshot_add(struct snapshot *snapshot)
 {
-	if (snapshot->count == snapshot->room) {
-		size_t room = snapshot->room * 2 + 64;
-		struct snapshot_entry *entries = reallocarray(snapshot->entries, room, sizeof(*entries));
+	struct snapshot_entry *entries = tool_grow(snapshot->entries, snapshot->count, &snapshot->room,
+						   sizeof(*entries));
 
-		if (entries == NULL)
-			return NULL;
-		snapshot->entries = entries;
-		snapshot->room = room;
-	}
+	if (entries == NULL)
+		return NULL;
+	snapshot->entries = entries;
 	memset(&snapshot->entries[snapshot->count], 0, sizeof(snapshot->entries[0]));
 	return &snapshot->entries[snapshot->count++];
 }

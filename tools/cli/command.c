@@ -4,6 +4,7 @@
 #include <getopt.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <atlock.h>
@@ -89,6 +90,18 @@ int tool_exit_code(int err)
 int tool_fail_why(const struct tool *tool, int err, const struct atlock_why *why)
 {
 	return tool_fail(tool, tool_exit_code(-err), "%s", why->text);
+}
+
+void *tool_grow(void *array, size_t count, size_t *room, size_t size)
+{
+	size_t more = *room * 2 + 64;
+
+	if (count < *room)
+		return array;
+	array = reallocarray(array, more, size);
+	if (array != NULL)
+		*room = more;
+	return array;
 }
 
 int tool_no_memory(const struct tool *tool)

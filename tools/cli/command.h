@@ -73,4 +73,10 @@ struct atlock_why;
 int tool_fail_why(const struct tool *tool, int err, const struct atlock_why *why);
 int tool_no_memory(const struct tool *tool);
 
+/*
+ * An array of `count` elements with space for one more: `array` itself if `*room` says that it has some, else a larger one in its
+ * place, and `*room` grows. NULL without memory; then `array` stays.
+ */
+void *tool_grow(void *array, size_t count, size_t *room, size_t size);
+
 #endif

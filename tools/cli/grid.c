@@ -7,22 +7,18 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "command.h"
 #include "term.h"
 
 int grid_add(struct grid *grid, const char *cell)
 {
+	char **cells = tool_grow(grid->cells, grid->count, &grid->room, sizeof(*cells));
 	char *copy;
 	char *text;
 
-	if (grid->count == grid->room) {
-		size_t room = grid->room * 2 + 64;
-		char **cells = reallocarray(grid->cells, room, sizeof(*cells));
-
-		if (cells == NULL)
-			return -ENOMEM;
-		grid->cells = cells;
-		grid->room = room;
-	}
+	if (cells == NULL)
+		return -ENOMEM;
+	grid->cells = cells;
 	text = strdup(cell);
 	if (text == NULL)
 		return -ENOMEM;

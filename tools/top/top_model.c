@@ -104,17 +104,12 @@ int top_model_add(struct top_model *model, const json_t *object)
 {
 	bool waits = source_is_waiter(object);
 	struct top_rows *rows = &model->views[waits ? TOP_QUEUE : TOP_LOCKS];
+	struct top_row **more = tool_grow(rows->rows, rows->count, &rows->room, sizeof(*more));
 	struct top_row *row;
 
-	if (rows->count == rows->room) {
-		size_t room = rows->room * 2 + 256;
-		struct top_row **more = reallocarray(rows->rows, room, sizeof(*more));
-
-		if (more == NULL)
-			return -ENOMEM;
-		rows->rows = more;
-		rows->room = room;
-	}
+	if (more == NULL)
+		return -ENOMEM;
+	rows->rows = more;
 	row = row_new(object);
 	if (row == NULL)
 		return -ENOMEM;
