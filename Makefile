@@ -213,6 +213,7 @@ $(OUT)/atlock: $(call objects,$(TOOLS)) $(LIBS)
 	$(call say,LD,$@)
 	$(Q)$(call link,$@,$^,ncursesw)
 
+$(OUT)/unit/test_ending: $(OUT)/obj/fs/request/ending.o
 $(OUT)/unit/test_fair: $(OUT)/obj/fs/request/fair.o
 $(OUT)/unit/test_inode: $(OUT)/obj/fs/request/inode.o $(OUT)/obj/fs/request/numbers.o
 $(OUT)/unit/test_numbers: $(OUT)/obj/fs/request/numbers.o

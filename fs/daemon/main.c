@@ -71,7 +71,7 @@ static int fs_init(struct fs *fs, int ready_fd)
 	*fs = (struct fs){
 		.uid = getuid(),
 		.gid = getgid(),
-		.turns = &loop_turns,
+		.wire = &loop_wire,
 		.ready = fs_ready,
 		.ready_fd = ready_fd,
 	};
@@ -79,6 +79,7 @@ static int fs_init(struct fs *fs, int ready_fd)
 	attr_touch(fs);
 	if (getrandom(&fs->nonce, sizeof(fs->nonce), 0) != sizeof(fs->nonce))
 		return complain("random numbers", strerror(errno));
+	fs->calls = calls_new();
 	fs->inodes = inodes_new(&kind_root);
 	fs->handles = handles_new();
 	fs->pages = pages_new();
@@ -86,10 +87,10 @@ static int fs_init(struct fs *fs, int ready_fd)
 	fs->parks = parks_new();
 	fs->whys = whys_new();
 	fs->cache = cache_new(fs, &kind_lock);
-	fs->endings = endings_new(loop_catch_up);
+	fs->endings = endings_new();
 	fs->dir_access = dir_access_cache_new();
-	if (fs->inodes == NULL || fs->handles == NULL || fs->pages == NULL || fs->texts == NULL || fs->parks == NULL ||
-	    fs->whys == NULL || fs->cache == NULL || fs->endings == NULL || fs->dir_access == NULL)
+	if (fs->calls == NULL || fs->inodes == NULL || fs->handles == NULL || fs->pages == NULL || fs->texts == NULL ||
+	    fs->parks == NULL || fs->whys == NULL || fs->cache == NULL || fs->endings == NULL || fs->dir_access == NULL)
 		return complain("start", strerror(ENOMEM));
 	return 0;
 }
@@ -105,6 +106,7 @@ static void fs_clear(struct fs *fs)
 	whys_free(fs->whys);
 	endings_free(fs->endings);
 	dir_access_cache_free(fs->dir_access);
+	calls_free(fs->calls);
 }
 
 /*

@@ -1,19 +1,87 @@
 /* One request while it is processed: what it is about and, if it is refused, why. */
 #include <atlock/program.h>
+#include <bsd/string.h>
+#include <errno.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "fs.h"
 
-void call_begin(struct call *call, fuse_req_t req, struct node *node, const char *name, enum act act)
+struct calls {
+	pthread_mutex_t mutex;
+	struct call_list free; /* protected by mutex */
+};
+
+struct calls *calls_new(void)
 {
-	call->fs = fuse_req_userdata(req);
-	call->al = call->fs->al;
+	struct calls *calls = calloc(1, sizeof(*calls));
+
+	if (calls == NULL)
+		return NULL;
+	pthread_mutex_init(&calls->mutex, NULL);
+	TAILQ_INIT(&calls->free);
+	return calls;
+}
+
+void calls_free(struct calls *calls)
+{
+	struct call *call;
+
+	if (calls == NULL)
+		return;
+	while ((call = TAILQ_FIRST(&calls->free)) != NULL) {
+		TAILQ_REMOVE(&calls->free, call, link);
+		free(call);
+	}
+	pthread_mutex_destroy(&calls->mutex);
+	free(calls);
+}
+
+/* The call that was freed last, which is in the processor's cache, or a new one. */
+static struct call *call_new(struct calls *calls)
+{
+	struct call *call;
+
+	pthread_mutex_lock(&calls->mutex);
+	call = TAILQ_FIRST(&calls->free);
+	if (call != NULL)
+		TAILQ_REMOVE(&calls->free, call, link);
+	pthread_mutex_unlock(&calls->mutex);
+	return call != NULL ? call : malloc(sizeof(*call));
+}
+
+void call_free(struct call *call)
+{
+	struct fs *fs = call->fs;
+	struct share *share = call->share;
+
+	pthread_mutex_lock(&fs->calls->mutex);
+	TAILQ_INSERT_HEAD(&fs->calls->free, call, link);
+	pthread_mutex_unlock(&fs->calls->mutex);
+	if (share != NULL)
+		fs->wire->ended(fs, share);
+}
+
+struct call *call_begin(fuse_req_t req, struct node *node, const char *name, enum act act)
+{
+	struct fs *fs = fuse_req_userdata(req);
+	struct call *call = call_new(fs->calls);
+
+	if (call == NULL) {
+		fuse_reply_err(req, ENOMEM);
+		return NULL;
+	}
+	call->fs = fs;
+	call->al = fs->al;
 	call->req = req;
 	call->ctx = fuse_req_ctx(req);
 	call->node = node;
 	call->name = name;
+	if (name != NULL && strlcpy(call->component, name, sizeof(call->component)) < sizeof(call->component))
+		call->name = call->component;
 	call->act = act;
 	call->paged = false;
 	call->groups = NULL;
@@ -21,6 +89,16 @@ void call_begin(struct call *call, fuse_req_t req, struct node *node, const char
 	call->why.code = ATLOCK_OK;
 	call->why.noted = false;
 	call->why.text[0] = '\0';
+	call->share = NULL;
+	call->waited = false;
+	call->again = NULL;
+	return call;
+}
+
+void call_later(struct call *call)
+{
+	if (call->share == NULL)
+		call->share = call->fs->wire->later(call->fs, fuse_req_ctx(call->req)->uid);
 }
 
 void call_told(struct call *call)

@@ -63,14 +63,14 @@ int caller_keep(struct call *call, struct handle *handle)
 	return err < 0 ? err : handle_remember(handle, &caller);
 }
 
-void caller_act_as_opener(struct call *call, const struct handle *handle, struct fuse_ctx *as)
+void caller_act_as_opener(struct call *call, const struct handle *handle)
 {
 	if (handle->uid == call->ctx->uid && handle->gid == call->ctx->gid)
 		return;
-	*as = *call->ctx;
-	as->uid = handle->uid;
-	as->gid = handle->gid;
-	call->ctx = as;
+	call->opener = *call->ctx;
+	call->opener.uid = handle->uid;
+	call->opener.gid = handle->gid;
+	call->ctx = &call->opener;
 }
 
 int caller_opened(struct call *call, const struct handle *handle)

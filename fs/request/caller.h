@@ -36,9 +36,9 @@ int caller_keep(struct call *call, struct handle *handle);
 
 /*
  * Makes a call through an open file act as the user who opened it: a set-user-ID program that reads from an inherited
- * descriptor sees what that user may see. `as` must live as long as the call.
+ * descriptor sees what that user may see.
  */
-void caller_act_as_opener(struct call *call, const struct handle *handle, struct fuse_ctx *as);
+void caller_act_as_opener(struct call *call, const struct handle *handle);
 
 /*
  * Whether the caller has the credentials that the file was opened with. Checked where the call would make the caller a

@@ -82,33 +82,41 @@ void entry_unopen(struct call *call, struct node *node, struct handle *handle, c
 		entry_drop(call, entry);
 }
 
-/* A new file that is open for reading gets a node of its own. */
-void entry_created(struct call *call, struct handle *handle, const struct found *found, int err)
+/* A new file that is open for reading gets a node of its own. Returns what call_end() takes. */
+static int create_reply(struct call *call, struct handle *handle, struct found *found)
 {
-	struct fuse_entry_param entry = { 0 };
+	struct fuse_entry_param entry;
 	struct fuse_file_info fi = { 0 };
-	struct found own = *found;
-	struct node *node = NULL;
+	struct node *node;
+	int err;
 
 	if (handle_reads(handle))
-		own.life.entry = 0;
-	if (err == 0)
-		err = entry_make(call, call->node, call->name, &own, &entry);
-	if (err == 0) {
-		node = node_of(call->fs, entry.ino);
-		entry_open(&fi, found->kind, handle, true);
-		if (handle_reads(handle))
-			err = pages_open(call, node, handle);
-		else
-			node_land(node, call->ctx->pid);
-	}
-	if (err != 0) {
-		if (node != NULL)
-			entry_drop(call, &entry);
-		handle_drop(handle);
-		call_fail(call, err);
-		return;
+		found->life.entry = 0;
+	err = entry_make(call, call->node, call->name, found, &entry);
+	if (err < 0)
+		return err;
+	node = node_of(call->fs, entry.ino);
+	entry_open(&fi, found->kind, handle, true);
+	if (handle_reads(handle))
+		err = pages_open(call, node, handle);
+	else
+		node_land(node, call->ctx->pid);
+	if (err < 0) {
+		entry_drop(call, &entry);
+		return err;
 	}
 	if (fuse_reply_create(call->req, &entry, &fi) == -ENOENT)
 		entry_unopen(call, node, handle, &entry);
+	return CALL_ANSWERED;
+}
+
+void entry_created(struct call *call, int err)
+{
+	if (err == CALL_LATER)
+		return;
+	if (err == 0)
+		err = create_reply(call, call->handle, &call->found);
+	if (err < 0)
+		handle_drop(call->handle);
+	call_end(call, err);
 }

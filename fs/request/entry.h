@@ -12,10 +12,10 @@ int entry_make(struct call *call, struct node *dir, const char *name, const stru
 void entry_drop(struct call *call, const struct fuse_entry_param *entry);
 
 /*
- * Answers a CREATE: with what was found and the handle, which the kernel owns from then on; or with an error, and drops
- * the handle. If the row's `create` returned CALL_PARKED, the row calls this later, with a call and name of its own.
+ * Ends a CREATE: answers with call->found and call->handle, which the kernel owns from then on; or with an error, and
+ * drops the handle. If the row's `create` returned CALL_LATER, the row calls this later.
  */
-void entry_created(struct call *call, struct handle *handle, const struct found *found, int err);
+void entry_created(struct call *call, int err);
 
 /* Fills the reply that opens a file, or creates it. */
 void entry_open(struct fuse_file_info *fi, const struct kind *kind, const struct handle *handle, bool created);

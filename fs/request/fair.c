@@ -8,32 +8,32 @@
 #define FAIR_BUCKETS 256
 #define FAIR_IDLE 256 /* users without requests whose share is kept, so that their next request needs no allocation */
 #define FAIR_FEW 1    /* requests of one user in progress while other users are active */
-#define FAIR_ENDS 8   /* requests in progress that end locks, of all users: a few per commit */
 #define FAIR_RECENT (20 * (ATLOCK_SECOND / 1000)) /* a user is active for so long after a request */
 
-struct kept {
-	STAILQ_ENTRY(kept) link;
+/* A request that was read, and waits for its turn. */
+struct request {
+	STAILQ_ENTRY(request) link;
 	struct fuse_buf buf;
 };
 
 struct share {
 	uid_t uid;
 	unsigned int under_way;
-	STAILQ_HEAD(, kept) kept[2]; /* [0]: requests that hold a directory; see holds_directory() */
+	STAILQ_HEAD(, request)
+	queues[2]; /* requests that wait; [0]: those that hold a directory; see holds_directory() */
 	LIST_ENTRY(share) bucket;
-	TAILQ_ENTRY(share) turn; /* while it has kept requests */
-	TAILQ_ENTRY(share) idle; /* while it has none, neither kept nor in progress */
+	TAILQ_ENTRY(share) turn; /* while requests of it wait */
+	TAILQ_ENTRY(share) idle; /* while none of it waits or is in progress */
 };
 
 LIST_HEAD(bucket, share);
 
 struct fair {
 	struct bucket buckets[FAIR_BUCKETS]; /* by uid */
-	TAILQ_HEAD(, share) turns;           /* shares with kept requests; the first is next */
+	TAILQ_HEAD(, share) turns;           /* shares with requests that wait; the first is next */
 	TAILQ_HEAD(, share) idle;            /* least recently active first */
 	unsigned int idle_count;
 	struct share urgent; /* of no user; see is_urgent() */
-	struct share ends;   /* of no user: closing files that hold a lock */
 	struct share spare;  /* for new users when memory is short */
 	/* The two users that were active last, and when: enough to tell for each user whether another one is active. */
 	uid_t newest;
@@ -43,24 +43,24 @@ struct fair {
 
 static void share_init(struct share *share)
 {
-	STAILQ_INIT(&share->kept[0]);
-	STAILQ_INIT(&share->kept[1]);
+	STAILQ_INIT(&share->queues[0]);
+	STAILQ_INIT(&share->queues[1]);
 }
 
-static bool share_keeps(const struct share *share)
+static bool share_waits(const struct share *share)
 {
-	return !STAILQ_EMPTY(&share->kept[0]) || !STAILQ_EMPTY(&share->kept[1]);
+	return !STAILQ_EMPTY(&share->queues[0]) || !STAILQ_EMPTY(&share->queues[1]);
 }
 
-/* Removes the next kept request; NULL: none. */
-static struct kept *share_take(struct share *share)
+/* Removes the next request that waits; NULL: none. */
+static struct request *share_take(struct share *share)
 {
-	size_t queue = STAILQ_EMPTY(&share->kept[0]);
-	struct kept *kept = STAILQ_FIRST(&share->kept[queue]);
+	size_t queue = STAILQ_EMPTY(&share->queues[0]);
+	struct request *request = STAILQ_FIRST(&share->queues[queue]);
 
-	if (kept != NULL)
-		STAILQ_REMOVE_HEAD(&share->kept[queue], link);
-	return kept;
+	if (request != NULL)
+		STAILQ_REMOVE_HEAD(&share->queues[queue], link);
+	return request;
 }
 
 struct fair *fair_new(void)
@@ -72,23 +72,22 @@ struct fair *fair_new(void)
 	TAILQ_INIT(&fair->turns);
 	TAILQ_INIT(&fair->idle);
 	share_init(&fair->urgent);
-	share_init(&fair->ends);
 	share_init(&fair->spare);
 	return fair;
 }
 
-static void kept_free(struct kept *kept)
+static void request_free(struct request *request)
 {
-	free(kept->buf.mem);
-	free(kept);
+	free(request->buf.mem);
+	free(request);
 }
 
-static void kept_clear(struct share *share)
+static void share_clear(struct share *share)
 {
-	struct kept *kept;
+	struct request *request;
 
-	while ((kept = share_take(share)) != NULL)
-		kept_free(kept);
+	while ((request = share_take(share)) != NULL)
+		request_free(request);
 }
 
 void fair_free(struct fair *fair)
@@ -100,20 +99,19 @@ void fair_free(struct fair *fair)
 	for (size_t i = 0; i < FAIR_BUCKETS; i++)
 		while ((share = LIST_FIRST(&fair->buckets[i])) != NULL) {
 			LIST_REMOVE(share, bucket);
-			kept_clear(share);
+			share_clear(share);
 			free(share);
 		}
-	kept_clear(&fair->ends);
-	kept_clear(&fair->spare);
+	share_clear(&fair->spare);
 	free(fair);
 }
 
 static bool share_is_listed(const struct fair *fair, const struct share *share)
 {
-	return share != &fair->urgent && share != &fair->ends && share != &fair->spare;
+	return share != &fair->urgent && share != &fair->spare;
 }
 
-/* The user's share. The caller adds a request to it, in progress or kept, so it is no longer idle. */
+/* The user's share. The caller adds a request to it, in progress or waiting, so it is no longer idle. */
 static struct share *share_of(struct fair *fair, uid_t uid)
 {
 	struct bucket *bucket = &fair->buckets[uid % FAIR_BUCKETS];
@@ -129,7 +127,7 @@ static struct share *share_of(struct fair *fair, uid_t uid)
 		share->uid = uid;
 		share_init(share);
 		LIST_INSERT_HEAD(bucket, share, bucket);
-	} else if (share->under_way == 0 && !share_keeps(share)) {
+	} else if (share->under_way == 0 && !share_waits(share)) {
 		TAILQ_REMOVE(&fair->idle, share, idle);
 		fair->idle_count--;
 	}
@@ -158,8 +156,6 @@ static bool share_may(const struct fair *fair, const struct share *share, int64_
 {
 	int64_t others = fair->newest == share->uid ? fair->other_at : fair->newest_at;
 
-	if (share == &fair->ends)
-		return share->under_way < FAIR_ENDS;
 	return share->under_way < FAIR_FEW || others == 0 || at - others > FAIR_RECENT;
 }
 
@@ -203,38 +199,24 @@ static bool holds_directory(uint32_t opcode)
 	}
 }
 
-static bool share_keep(struct fair *fair, struct share *share, const struct fuse_buf *buf)
+static bool share_add(struct fair *fair, struct share *share, const struct fuse_buf *buf)
 {
 	const struct fuse_in_header *header = buf->mem;
-	struct kept *kept = calloc(1, sizeof(*kept));
+	struct request *request = calloc(1, sizeof(*request));
 
-	if (kept == NULL)
+	if (request == NULL)
 		return false;
-	kept->buf = *buf;
-	kept->buf.mem = malloc(buf->size);
-	if (kept->buf.mem == NULL) {
-		free(kept);
+	request->buf = *buf;
+	request->buf.mem = malloc(buf->size);
+	if (request->buf.mem == NULL) {
+		free(request);
 		return false;
 	}
-	memcpy(kept->buf.mem, buf->mem, buf->size);
-	if (!share_keeps(share))
+	memcpy(request->buf.mem, buf->mem, buf->size);
+	if (!share_waits(share))
 		TAILQ_INSERT_TAIL(&fair->turns, share, turn);
-	STAILQ_INSERT_TAIL(&share->kept[!holds_directory(header->opcode)], kept, link);
+	STAILQ_INSERT_TAIL(&share->queues[!holds_directory(header->opcode)], request, link);
 	return true;
-}
-
-/*
- * When a process dies, the kernel queues the RELEASE of all its files at once, and each that holds a lock waits for a
- * commit. If all threads processed those, other requests would wait for the last commit.
- */
-struct share *fair_enter_end(struct fair *fair, const struct fuse_buf *buf)
-{
-	struct share *share = &fair->ends;
-
-	if (!share_may(fair, share, 0) && share_keep(fair, share, buf))
-		return NULL;
-	share->under_way++;
-	return share;
 }
 
 struct share *fair_enter(struct fair *fair, const struct fuse_buf *buf)
@@ -247,9 +229,17 @@ struct share *fair_enter(struct fair *fair, const struct fuse_buf *buf)
 		at = now();
 		share = share_of(fair, header->uid);
 		fair_note(fair, share, at);
-		if (!share_may(fair, share, at) && share_keep(fair, share, buf))
+		if (!share_may(fair, share, at) && share_add(fair, share, buf))
 			return NULL;
 	}
+	share->under_way++;
+	return share;
+}
+
+struct share *fair_hold(struct fair *fair, uid_t uid)
+{
+	struct share *share = share_of(fair, uid);
+
 	share->under_way++;
 	return share;
 }
@@ -257,7 +247,7 @@ struct share *fair_enter(struct fair *fair, const struct fuse_buf *buf)
 void fair_leave(struct fair *fair, struct share *share)
 {
 	share->under_way--;
-	if (share->under_way > 0 || share_keeps(share) || !share_is_listed(fair, share))
+	if (share->under_way > 0 || share_waits(share) || !share_is_listed(fair, share))
 		return;
 	TAILQ_INSERT_TAIL(&fair->idle, share, idle);
 	if (fair->idle_count < FAIR_IDLE) {
@@ -270,7 +260,7 @@ void fair_leave(struct fair *fair, struct share *share)
 	free(share);
 }
 
-/* Call only if a request is kept. */
+/* Call only if a request waits. */
 static struct share *fair_turn(const struct fair *fair)
 {
 	struct share *share;
@@ -290,16 +280,16 @@ bool fair_waits(const struct fair *fair)
 struct share *fair_next(struct fair *fair, struct fuse_buf *buf)
 {
 	struct share *share = TAILQ_EMPTY(&fair->turns) ? NULL : fair_turn(fair);
-	struct kept *kept;
+	struct request *request;
 
 	if (share == NULL)
 		return NULL;
-	kept = share_take(share);
+	request = share_take(share);
 	TAILQ_REMOVE(&fair->turns, share, turn);
-	if (share_keeps(share))
+	if (share_waits(share))
 		TAILQ_INSERT_TAIL(&fair->turns, share, turn);
 	share->under_way++;
-	*buf = kept->buf;
-	free(kept);
+	*buf = request->buf;
+	free(request);
 	return share;
 }

@@ -1,13 +1,15 @@
 /*
  * Which user's request is next. A user who is alone may have as many requests in progress as there are threads. As soon
  * as another user sends one, and until that user has been quiet for a while, each may have only a few; further requests
- * are kept here, without a thread, and the users take turns. So a user who floods the mount waits for his own requests,
- * and others hardly notice.
+ * wait here, without a thread, and the users take turns. So a user who floods the mount waits for his own requests, and
+ * others hardly notice.
  *
- *	share = fair_enter(fair, buf)		NULL: kept for later; read the next request
+ *	share = fair_enter(fair, buf)		NULL: it waits here; read the next request
  *	...
- *	fair_leave(fair, share)		when it is answered
- *	share = fair_next(fair, &buf)		not NULL: process this kept request now, from `buf`
+ *	fair_leave(fair, share)		when it was processed
+ *	share = fair_next(fair, &buf)		not NULL: process this request now, from `buf`
+ *
+ * A request that is answered after it was processed counts until then as well: fair_hold() and fair_leave().
  *
  * The caller serialises all calls.
  */
@@ -21,19 +23,19 @@ struct share;
 
 struct fair *fair_new(void);
 
-/* Also drops the kept requests. */
+/* Also drops the requests that wait. */
 void fair_free(struct fair *fair);
 
-/* Returns the share if the request in `buf` is to be processed now; NULL if it was copied and kept. */
+/* Returns the share if the request in `buf` is to be processed now; NULL if it was copied and waits. */
 struct share *fair_enter(struct fair *fair, const struct fuse_buf *buf);
 
-/* The same for a request that ends a lock: only a few of these are in progress at a time, over all users. */
-struct share *fair_enter_end(struct fair *fair, const struct fuse_buf *buf);
+/* One more request of the user is in progress, however many are. */
+struct share *fair_hold(struct fair *fair, uid_t uid);
 
-/* A request of this share was processed. */
+/* A request of this share is no longer in progress. */
 void fair_leave(struct fair *fair, struct share *share);
 
-/* The next kept request, of the user whose turn it is. The caller frees the memory of `buf`. NULL: none may run now. */
+/* The next request that waits, of the user whose turn it is. The caller frees the memory of `buf`. NULL: none may run now. */
 struct share *fair_next(struct fair *fair, struct fuse_buf *buf);
 
 /* Whether fair_next() would return a request. */

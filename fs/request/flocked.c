@@ -80,8 +80,10 @@ bool flocked_holds(struct handle *handle, uint64_t ino, struct atlock_caller *ou
 
 void flocked_free(struct flocked *flocked)
 {
-	if (flocked != NULL)
-		atlock_end_free(flocked->end);
+	if (flocked == NULL)
+		return;
+	atlock_end_free(flocked->end);
+	free(flocked->ending.release);
 	free(flocked);
 }
 
@@ -91,13 +93,11 @@ void flocked_set(struct flocked *flocked, uint64_t token, struct atlock_end *end
 	atlock_end_free(atomic_exchange(&flocked->end, end));
 }
 
-bool flocked_closed(struct handle *handle)
+bool flocked_closed(struct handle *handle, const struct fuse_buf *buf)
 {
 	struct flocked *flocked = handle->flocked;
 
-	if (flocked != NULL)
-		endings_begin(handle->fs->endings, &flocked->ending);
-	return flocked != NULL && flocked->token != 0;
+	return flocked == NULL || endings_begin(handle->fs->endings, &flocked->ending, buf);
 }
 
 #define FAILED 64    /* slots for processes whose last flock failed */
@@ -116,10 +116,12 @@ static uint32_t seconds(void)
 
 int flocked_note(const struct call *call, int err)
 {
-	uint32_t pid = (uint32_t)call->ctx->pid;
+	uint32_t pid;
 
-	if (err == -EIO)
-		atomic_store(&failed[pid % FAILED], (uint64_t)pid << 32 | seconds());
+	if (err != -EIO)
+		return err;
+	pid = (uint32_t)call->ctx->pid;
+	atomic_store(&failed[pid % FAILED], (uint64_t)pid << 32 | seconds());
 	return err;
 }
 

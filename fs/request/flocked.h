@@ -38,8 +38,11 @@ bool flocked_holds(struct handle *handle, uint64_t ino, struct atlock_caller *ou
 /* Sets the grant; token 0 clears it. Takes ownership of `end`. */
 void flocked_set(struct flocked *flocked, uint64_t token, struct atlock_end *end);
 
-/* Called when the RELEASE of its file is read, before it is processed. Returns whether the RELEASE ends a lock. */
-bool flocked_closed(struct handle *handle);
+/*
+ * Called when the RELEASE of its file, in `buf`, is read. Returns whether it is to be processed now; see
+ * endings_begin().
+ */
+bool flocked_closed(struct handle *handle, const struct fuse_buf *buf);
 
 /* NULL is allowed. */
 void flocked_free(struct flocked *flocked);

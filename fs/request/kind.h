@@ -2,8 +2,8 @@
  * A kind of node is one row of operations. The tree is made of these rows and of nothing else: root.c names the ones in
  * the root, each row's lookup says which come below it, and a new part of the tree is a new row.
  *
- * Operations return 0, a negative errno (with the reason in call->why where there is one), or CALL_PARKED where the
- * reply comes later. They do not reply themselves unless said so. A row leaves out what its nodes cannot do; the
+ * Operations return 0, a negative errno (with the reason in call->why where there is one), CALL_LATER where the
+ * reply comes later, or CALL_ANSWERED. They do not reply themselves unless said so. A row leaves out what its nodes cannot do; the
  * dispatcher (ops.c) then answers EPERM, with the row's hint as the reason.
  *
  * During LOOKUP, CREATE, UNLINK, MKDIR, RMDIR and RENAME the kernel holds the directory's lock: they must never wait
@@ -19,30 +19,6 @@
 
 struct handle;
 struct listing;
-
-/* The change count of a lock at one moment; see cache.h. */
-struct cache_stamp {
-	unsigned int slot;
-	unsigned int changes;
-};
-
-/* How many seconds the kernel may cache a name, and attributes. 0 is always right. */
-struct life {
-	double entry;
-	double attr;
-	bool stamped; /* only if the lock has not changed since the stamp */
-	struct cache_stamp stamp;
-};
-
-/* What a lookup found. */
-struct found {
-	const struct kind *kind;
-	uint64_t dir;
-	struct stat st; /* st_ino is filled in by the dispatcher */
-	struct life life;
-	bool sized;   /* st_size of a file is exact; else only stat() reports it, see pages.h */
-	bool counted; /* life.stamp, even without a lifetime, tells if a text, the same for all users, has changed */
-};
 
 struct kind {
 	mode_t type;  /* S_IFDIR, S_IFREG or S_IFLNK */
@@ -100,7 +76,7 @@ struct kind {
 	int (*rename)(struct call *call, struct node *dir, const char *from, const char *to, unsigned int flags);
 
 	/*
-	 * Files. `text` makes what reads return, anew at offset 0 (malloc'ed). `read` replaces that and replies itself;
+	 * Files. `text` makes what reads return, anew at offset 0 (malloc'ed). `read` replaces that and replies itself (CALL_ANSWERED);
 	 * if call->paged, it fills what was asked for up to the end of the file. `write` takes all or nothing, and
 	 * `flush` reports at close(2) what could not be reported before. No caller waits for `release`.
 	 */

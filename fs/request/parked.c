@@ -28,7 +28,6 @@ struct park {
 	uint64_t wait; /* parks' mutex, as all below; the manager's number, 0: not known yet */
 	uint32_t size;
 	uint8_t users;
-	bool listed;
 	bool answered;
 	bool interrupted; /* before `wait` was known */
 };
@@ -70,6 +69,7 @@ static struct park *park_new(struct call *call, struct node *node, struct handle
 			     park_answer_fn *answer)
 {
 	struct park *park = calloc(1, sizeof(*park));
+	struct parks *parks = call->fs->parks;
 
 	if (park == NULL)
 		return NULL;
@@ -79,6 +79,9 @@ static struct park *park_new(struct call *call, struct node *node, struct handle
 	park->answer = answer;
 	park->size = (uint32_t)size;
 	park->users = 2;
+	pthread_mutex_lock(&parks->mutex);
+	SLIST_INSERT_HEAD(parks_bucket(parks, park->req), park, link);
+	pthread_mutex_unlock(&parks->mutex);
 	return park;
 }
 
@@ -99,33 +102,24 @@ static void park_drop(struct park *park, uint8_t count)
 	free(park);
 }
 
-static int park_insert(struct parks *parks, struct park *park)
+/* Takes a park out of the table, which has only those that are not answered. Call with the mutex held. */
+static fuse_req_t park_remove(struct parks *parks, struct park *park)
 {
-	bool closed;
-
-	pthread_mutex_lock(&parks->mutex);
-	closed = parks->closed;
-	park->listed = !closed;
-	if (!closed)
-		SLIST_INSERT_HEAD(parks_bucket(parks, park->req), park, link);
-	pthread_mutex_unlock(&parks->mutex);
-	return closed ? -ECANCELED : 0;
+	park->answered = true;
+	SLIST_REMOVE(parks_bucket(parks, park->req), park, park, link);
+	return park->req;
 }
 
-/* Claims the reply: the request, or NULL if it is already answered. Call with the mutex held, as the next. */
+/* Claims the reply: the request, or NULL if it is already answered. */
 static fuse_req_t park_claim(struct park *park)
 {
-	fuse_req_t req = park->answered ? NULL : park->req;
+	struct parks *parks = park->handle->fs->parks;
+	fuse_req_t req;
 
-	park->answered = true;
+	pthread_mutex_lock(&parks->mutex);
+	req = park->answered ? NULL : park_remove(parks, park);
+	pthread_mutex_unlock(&parks->mutex);
 	return req;
-}
-
-static void park_unlist(struct parks *parks, struct park *park)
-{
-	if (park->listed)
-		SLIST_REMOVE(parks_bucket(parks, park->req), park, park, link);
-	park->listed = false;
 }
 
 /* Records a grant that a caller received. */
@@ -151,21 +145,15 @@ static bool park_was_taken(struct parks *parks, uint64_t token)
 	return taken;
 }
 
-/* Replies with a grant, if the caller is still there; `req` may be NULL. False: no caller received it. */
-static bool park_grant(struct call *call, const struct park *park, fuse_req_t req, const struct atlock_grant *grant)
+/* Replies with a grant, if the caller is still there. Returns as park_answer_fn. */
+static int park_grant(struct call *call, struct node *node, struct handle *handle, size_t size, park_answer_fn *answer,
+		      const struct atlock_grant *grant)
 {
-	struct parks *parks = call->fs->parks;
+	int err = fuse_req_interrupted(call->req) ? -EINTR : answer(call, node, handle, size, grant);
 
-	if (req == NULL)
-		return park_was_taken(parks, grant->token);
-	if (fuse_req_interrupted(req)) {
-		call_fail(call, -EINTR);
-		return park_was_taken(parks, grant->token);
-	}
-	if (park->answer(call, park->node, park->handle, park->size, grant) != 0)
-		return park_was_taken(parks, grant->token);
-	park_taken(parks, grant->token);
-	return true;
+	if (err == CALL_ANSWERED)
+		park_taken(call->fs->parks, grant->token);
+	return err;
 }
 
 /* The manager reports the end of the wait. */
@@ -173,23 +161,17 @@ static bool park_done(void *arg, int err, const struct atlock_grant *grant, cons
 {
 	struct park *park = arg;
 	struct fs *fs = park->handle->fs;
-	struct call call = { .fs = fs, .al = fs->al };
-	bool taken = false;
-	fuse_req_t req;
+	fuse_req_t req = park_claim(park);
+	struct call *call = req == NULL ? NULL : call_begin(req, park->node, NULL, ACT_LOOK);
+	bool taken;
 
-	pthread_mutex_lock(&fs->parks->mutex);
-	park_unlist(fs->parks, park);
-	req = park_claim(park);
-	pthread_mutex_unlock(&fs->parks->mutex);
-	if (req != NULL)
-		call_begin(&call, req, park->node, NULL, ACT_LOOK);
-	if (err == 0) {
-		taken = park_grant(&call, park, req, grant);
-	} else if (req != NULL) {
-		if (why != NULL)
-			call.why = *why;
-		call_fail(&call, err);
-	}
+	if (call != NULL && err == 0)
+		err = park_grant(call, park->node, park->handle, park->size, park->answer, grant);
+	else if (call != NULL)
+		call->why = *why;
+	taken = err == CALL_ANSWERED || (grant != NULL && park_was_taken(fs->parks, grant->token));
+	if (call != NULL)
+		call_end(call, err == PARK_GONE ? CALL_ANSWERED : err);
 	park_drop(park, 1);
 	return taken;
 }
@@ -203,17 +185,11 @@ static uint8_t park_cancel(struct park *park, uint64_t wait, int err)
 {
 	struct fs *fs = park->handle->fs;
 	int left = atlock_wait_cancel(fs->al, wait);
-	fuse_req_t req;
+	fuse_req_t req = left > 0 ? NULL : park_claim(park);
+	struct call *call = req == NULL ? NULL : call_begin(req, park->node, NULL, ACT_LOOK);
 
-	if (left > 0)
-		return 0;
-	pthread_mutex_lock(&fs->parks->mutex);
-	req = park_claim(park);
-	if (left == 0)
-		park_unlist(fs->parks, park);
-	pthread_mutex_unlock(&fs->parks->mutex);
-	if (req != NULL)
-		fuse_reply_err(req, err);
+	if (call != NULL)
+		call_end(call, err);
 	return left == 0;
 }
 
@@ -227,7 +203,7 @@ static void park_interrupt(fuse_req_t req, void *data)
 	(void)data;
 	pthread_mutex_lock(&parks->mutex);
 	SLIST_FOREACH(park, parks_bucket(parks, req), link)
-		if (park->req == req && !park->answered)
+		if (park->req == req)
 			break;
 	if (park != NULL) {
 		park->users++;
@@ -237,7 +213,7 @@ static void park_interrupt(fuse_req_t req, void *data)
 	pthread_mutex_unlock(&parks->mutex);
 	if (park == NULL)
 		return;
-	lost = wait != 0 ? park_cancel(park, wait, EINTR) : 0;
+	lost = wait != 0 ? park_cancel(park, wait, -EINTR) : 0;
 	park_drop(park, (uint8_t)(1 + lost));
 }
 
@@ -248,9 +224,9 @@ static uint8_t park_begun(struct parks *parks, struct park *park, uint64_t wait)
 
 	pthread_mutex_lock(&parks->mutex);
 	park->wait = wait;
-	err = park->answered ? 0 : parks->closed ? ECANCELED : park->interrupted ? EINTR : 0;
+	err = park->answered ? 0 : parks->closed ? -ECANCELED : park->interrupted ? -EINTR : 0;
 	pthread_mutex_unlock(&parks->mutex);
-	return err != 0 ? park_cancel(park, wait, err) : 0;
+	return err < 0 ? park_cancel(park, wait, err) : 0;
 }
 
 /*
@@ -275,15 +251,11 @@ static void park_behind(struct park *park, uint64_t wait, const struct fuse_ctx 
 int park_granted(struct call *call, const struct atlock_request *req, const struct atlock_grant *grant,
 		 struct node *node, struct handle *handle, size_t size, park_answer_fn *answer)
 {
-	bool gone = fuse_req_interrupted(call->req);
+	int err = park_grant(call, node, handle, size, answer, grant);
 
-	if (!gone && answer(call, node, handle, size, grant) == 0) {
-		park_taken(call->fs->parks, grant->token);
-		return CALL_PARKED;
-	}
-	if (!grant->again && !park_was_taken(call->fs->parks, grant->token))
+	if (err != CALL_ANSWERED && !grant->again && !park_was_taken(call->fs->parks, grant->token))
 		(void)atlock_disown(call->al, req, grant);
-	return gone ? -EINTR : CALL_PARKED;
+	return err == PARK_GONE ? CALL_ANSWERED : err;
 }
 
 int park_wait(struct call *call, const struct atlock_request *req, struct node *node, struct handle *handle,
@@ -298,11 +270,6 @@ int park_wait(struct call *call, const struct atlock_request *req, struct node *
 
 	if (park == NULL)
 		return -ENOMEM;
-	err = park_insert(parks, park);
-	if (err < 0) {
-		park_drop(park, 2);
-		return err;
-	}
 	fuse_req_interrupt_func(call->req, park_interrupt, NULL);
 	err = fuse_req_interrupted(call->req) ? -EINTR
 					      : atlock_wait(call->al, req, park_done, park, &wait, &grant, &call->why);
@@ -311,32 +278,26 @@ int park_wait(struct call *call, const struct atlock_request *req, struct node *
 
 		park_behind(park, wait, &caller);
 		park_drop(park, (uint8_t)(1 + lost));
-		return CALL_PARKED;
+		call_free(call);
+		return CALL_LATER;
 	}
-	pthread_mutex_lock(&parks->mutex);
-	park_unlist(parks, park);
-	pthread_mutex_unlock(&parks->mutex);
+	(void)park_claim(park);
 	park_drop(park, 2);
-	if (err < 0)
-		return err;
-	return park_granted(call, req, &grant, node, handle, size, answer);
+	return err < 0 ? err : park_granted(call, req, &grant, node, handle, size, answer);
 }
 
-/* Claims the request of a park that has not been answered; the wait itself goes on. NULL if none is left. */
-static fuse_req_t parks_take(struct parks *parks, size_t *bucket)
+/* Claims the reply of one whose wait has begun; the wait itself goes on. NULL if there is none in the bucket. */
+static fuse_req_t bucket_claim(struct parks *parks, struct park_bucket *bucket)
 {
-	fuse_req_t req = NULL;
 	struct park *park;
+	fuse_req_t req;
 
 	pthread_mutex_lock(&parks->mutex);
 	parks->closed = true;
-	for (; req == NULL && *bucket < PARK_BUCKETS; *bucket += req == NULL)
-		SLIST_FOREACH(park, &parks->buckets[*bucket], link) {
-			if (park->wait == 0 || park->answered)
-				continue;
-			req = park_claim(park);
+	SLIST_FOREACH(park, bucket, link)
+		if (park->wait != 0)
 			break;
-		}
+	req = park == NULL ? NULL : park_remove(parks, park);
 	pthread_mutex_unlock(&parks->mutex);
 	return req;
 }
@@ -348,9 +309,9 @@ static fuse_req_t parks_take(struct parks *parks, size_t *bucket)
  */
 void parks_close(struct fs *fs)
 {
-	size_t bucket = 0;
 	fuse_req_t req;
 
-	while ((req = parks_take(fs->parks, &bucket)) != NULL)
-		fuse_reply_err(req, ECANCELED);
+	for (size_t i = 0; i < PARK_BUCKETS; i++)
+		while ((req = bucket_claim(fs->parks, &fs->parks->buckets[i])) != NULL)
+			fuse_reply_err(req, ECANCELED);
 }

@@ -11,19 +11,20 @@ struct parks *parks_new(void);
 void parks_free(struct parks *parks);
 
 /*
- * Replies that the lock is the caller's. An error, from the fuse_reply function or as the reply itself, means that the
- * caller did not get the lock, and it is given back. `size` is what park_wait() was given.
+ * Replies that the lock is the caller's: CALL_ANSWERED. Otherwise the caller did not get the lock, and it is given back:
+ * PARK_GONE if the reply did not go out, or a negative errno for the caller. `size` is what park_wait() was given.
  */
+#define PARK_GONE 4
 typedef int park_answer_fn(struct call *call, struct node *node, struct handle *handle, size_t size,
 			   const struct atlock_grant *grant);
 
-/* Waits for the lock and calls `answer`, now or later. CALL_PARKED (answered, or will be), or a negative errno. */
+/* Waits for the lock and calls `answer`, now or later. Returns what call_end() takes. */
 int park_wait(struct call *call, const struct atlock_request *req, struct node *node, struct handle *handle,
 	      size_t size, park_answer_fn *answer);
 
 /*
- * Replies with an immediate grant. If the caller is gone, the lock is given back, unless it was his before. CALL_PARKED
- * (answered), or -EINTR.
+ * Replies with an immediate grant. If the caller is gone, the lock is given back, unless it was his before. Returns what
+ * call_end() takes.
  */
 int park_granted(struct call *call, const struct atlock_request *req, const struct atlock_grant *grant,
 		 struct node *node, struct handle *handle, size_t size, park_answer_fn *answer);

@@ -126,20 +126,22 @@ int refuse_owner(struct call *call, const struct node *node, const struct stat *
 }
 
 /* A directory is no lock, whatever its name. */
-int refuse_lock(const struct call *call, struct atlock_name *out)
+int refuse_lock(struct call *call, struct atlock_name *out)
 {
-	struct call look = *call; /* a copy: a parse error must not become the call's reason */
+	struct atlock_why why = call->why; /* a parse error must not become the call's reason */
 	const struct node *dir = call->name != NULL ? call->node : call->node->parent;
 	const char *name = call->name != NULL ? call->name : call->node->component;
 	uint64_t id;
-	int kind;
+	int err;
 
 	if (call->act == ACT_MKDIR || call->act == ACT_RMDIR || dir == NULL)
 		return 1;
 	if (call->node->kind->lock != NULL)
-		return call->node->kind->lock(&look, call->node, out) < 0;
-	kind = path_kind(&look, dir, name, &id);
-	return kind == ATLOCK_PATH_LOCK ? path_lock(&look, dir, name, out) < 0 : 1;
+		err = call->node->kind->lock(call, call->node, out);
+	else
+		err = path_kind(call, dir, name, &id) == ATLOCK_PATH_LOCK ? path_lock(call, dir, name, out) : 1;
+	call->why = why;
+	return err == 0 ? 0 : 1;
 }
 
 int refuse_subject(const struct call *call, char out[ATLOCK_PATH_MAX])

@@ -27,7 +27,7 @@ int refuse_owner(struct call *call, const struct node *node, const struct stat *
  * What the call was about, for the log: the lock, 0, or 1 if there is none; and the path, 0 or a negative errno. If
  * names in the path may be passwords, it is only that of the tree.
  */
-int refuse_lock(const struct call *call, struct atlock_name *out);
+int refuse_lock(struct call *call, struct atlock_name *out);
 int refuse_subject(const struct call *call, char out[ATLOCK_PATH_MAX]);
 
 #endif

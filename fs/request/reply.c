@@ -1,4 +1,4 @@
-/* Turns a result into a reply: flips the sign, and stores the reason for the caller's `why`. */
+/* The end of every request: the reply, and the reason of a refusal for the caller's `why` and the log. */
 #include "fs.h"
 
 #include <errno.h>
@@ -24,22 +24,23 @@ static void tell_log(struct call *call)
 	atlock_refused(call->al, &caller, locks ? &name : NULL, subject, &why);
 }
 
-void call_fail(struct call *call, int err)
+static void call_fail(struct call *call, int err)
 {
 	refuse_explain(call, err);
 	if (call->why.text[0] != '\0') {
 		why_record(call->fs, call->ctx, &call->why);
 		tell_log(call);
 	}
-	fuse_reply_err(call->req, err < 0 ? -err : EIO);
+	fuse_reply_err(call->req, -err);
 }
 
-void call_done(struct call *call, int err)
+void call_end(struct call *call, int err)
 {
-	if (err == CALL_PARKED)
+	if (err == CALL_LATER)
 		return;
 	if (err < 0)
 		call_fail(call, err);
-	else
+	else if (err != CALL_ANSWERED)
 		fuse_reply_err(call->req, 0);
+	call_free(call);
 }

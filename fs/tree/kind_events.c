@@ -60,7 +60,7 @@ static int day_read(struct call *call, struct node *node, struct handle *handle,
 	if (n >= 0)
 		fuse_reply_buf(call->req, text, (size_t)n);
 	free(text);
-	return n < 0 ? (int)n : 0;
+	return n < 0 ? (int)n : CALL_ANSWERED;
 }
 
 const struct kind kind_events_day = {

@@ -401,7 +401,7 @@ static int reading_serve(struct call *call, struct content *content, size_t size
 	if (n >= 0)
 		fuse_reply_buf(call->req, data, (size_t)n);
 	free(data);
-	return n < 0 ? (int)n : 0;
+	return n < 0 ? (int)n : CALL_ANSWERED;
 }
 
 static int jsonl_read(struct call *call, struct node *node, struct handle *handle, size_t size, off_t off)
@@ -464,8 +464,7 @@ static int jsonl_stat(struct call *call, struct node *node, struct stat *st, str
 {
 	struct handle *reader = node == NULL ? NULL : pages_reader(call, node);
 	struct content *content = reader == NULL ? NULL : handle_lock(reader);
-	struct call as_opener = *call;
-	struct fuse_ctx opener;
+	const struct fuse_ctx *caller = call->ctx;
 	size_t size = 0;
 	int err;
 
@@ -473,8 +472,9 @@ static int jsonl_stat(struct call *call, struct node *node, struct stat *st, str
 		err = size_by_name(call, &size);
 		attr_telling(call->fs, 0444, size, st);
 	} else {
-		caller_act_as_opener(&as_opener, reader, &opener);
-		err = reading_size(&as_opener, content, &size);
+		caller_act_as_opener(call, reader);
+		err = reading_size(call, content, &size);
+		call->ctx = caller;
 		if (content->cursor != NULL)
 			texts_keep(call->fs->texts, content, reader->uid, content->len + sizeof(struct reading));
 		attr_telling(call->fs, 0444, size, st);

@@ -39,24 +39,27 @@ static void lock_take_up(struct call *call, const struct atlock_name *name, cons
 	atlock_claim(call->al, &(struct atlock_request){ .name = name, .caller = &caller }, &why);
 }
 
-bool lock_is_ending(struct call *call, const struct atlock_name *name)
+int lock_ends(struct call *call, const struct atlock_name *name)
 {
 	struct atlock_view view = { 0 };
-	bool ending = atlock_get(call->al, name, &view) == 1;
+	int err = atlock_get(call->al, name, &view);
+	int ends = err == 1 ? ENDING_OVER : 0;
 
-	/* The grant may have ended since the refusal. */
-	if (!ending && atlock_who_is_flock(view.who))
-		ending = endings_wait(call->fs->endings, view.token);
+	if (err == 0 && atlock_who_is_flock(view.who))
+		ends = ending_then(call, view.token);
 	atlock_view_clear(&view);
-	return ending;
+	return ends;
 }
 
-/* Reads a lock for its attributes: 0, or 1 if it is free. The caller clears the view in any case. */
+/* Reads a lock for its attributes: 0, 1 if it is free, or CALL_LATER. The caller clears the view in any case. */
 static int lock_view(struct call *call, const struct atlock_name *name, struct atlock_view *view)
 {
 	int err = atlock_get(call->al, name, view);
+	int ends = err == 0 && atlock_who_is_flock(view->who) ? ending_then(call, view->token) : 0;
 
-	if (err == 0 && atlock_who_is_flock(view->who) && endings_wait(call->fs->endings, view->token)) {
+	if (ends == CALL_LATER)
+		return CALL_LATER;
+	if (ends == ENDING_OVER) {
 		atlock_view_clear(view);
 		err = atlock_get(call->al, name, view);
 	}

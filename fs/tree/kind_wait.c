@@ -114,6 +114,12 @@ static int text_need(struct call *call, struct node *node, struct handle *handle
 	return 0;
 }
 
+/* What park_answer_fn returns after a reply with this outcome. */
+static int replied(int err)
+{
+	return err == 0 ? CALL_ANSWERED : PARK_GONE;
+}
+
 /* Returns the next part of the text, by how much was read and not by offset, as a pipe does. */
 static int reply_text(struct call *call, struct content *content, size_t size)
 {
@@ -125,7 +131,7 @@ static int reply_text(struct call *call, struct content *content, size_t size)
 	/* A text that was read to its end is freed. */
 	if (content->pos == content->len && !content->paged && content->text != NULL)
 		texts_drop(content);
-	return err;
+	return replied(err);
 }
 
 /* The same for a page, by offset. Beyond the end: EIO, see pages.h. */
@@ -135,8 +141,8 @@ static int reply_page(struct call *call, struct content *content, size_t size, s
 
 	content->paged = true;
 	if (off > content->len)
-		return fuse_reply_err(call->req, EIO);
-	return fuse_reply_buf(call->req, left == 0 ? NULL : content->text + off, size < left ? size : left);
+		return replied(fuse_reply_err(call->req, EIO));
+	return replied(fuse_reply_buf(call->req, left == 0 ? NULL : content->text + off, size < left ? size : left));
 }
 
 /*
@@ -165,7 +171,6 @@ static int answer_text(struct call *call, struct node *node, struct handle *hand
 	atlock_view_clear(&view);
 	if (content == NULL) {
 		free(text);
-		call_fail(call, err);
 		return err;
 	}
 	free(content->text);
@@ -196,7 +201,7 @@ static int answer_write(struct call *call, struct node *node, struct handle *han
 {
 	(void)node;
 	handle->token = grant->token;
-	return fuse_reply_write(call->req, size);
+	return replied(fuse_reply_write(call->req, size));
 }
 
 /* Takes the lock if it is free, as O_NONBLOCK asks. */
@@ -252,22 +257,20 @@ static int wait_read(struct call *call, struct node *node, struct handle *handle
 {
 	struct atlock_request req = { .priority = ATLOCK_NORMAL };
 	struct content *content = atomic_load(&handle->content);
-	bool served = false;
 	int err = 0;
 
 	if (content != NULL) {
 		pthread_mutex_lock(&content->mutex);
-		served = content_is_made(content);
-		if (served)
+		if (content_is_made(content)) {
 			err = text_need(call, node, handle, content, call->paged ? (size_t)off : content->pos);
-		if (served && err == 0 && call->paged)
-			reply_page(call, content, size, (size_t)off);
-		else if (served && err == 0)
-			reply_text(call, content, size);
+			if (err == 0)
+				err = call->paged ? reply_page(call, content, size, (size_t)off)
+						  : reply_text(call, content, size);
+		}
 		pthread_mutex_unlock(&content->mutex);
 	}
-	if (served)
-		return err;
+	if (err != 0)
+		return err == PARK_GONE ? CALL_ANSWERED : err;
 	return call->paged ? wait_page(call, node, handle, size, off)
 			   : wait_for(call, req, node, handle, size, answer_read);
 }

@@ -28,9 +28,10 @@ int lock_unlink(struct call *call, struct node *dir, const char *name);
 int lock_name(struct call *call, const struct node *node, struct atlock_name *out);
 
 /*
- * Whether a call was refused because of a flock whose file is closed: then the flock has ended now; try the call again.
+ * For a call that was refused because the lock is held: whether that is a flock whose file is closed. ENDING_OVER: try
+ * again now. CALL_LATER: the call runs again when the flock has ended. 0: the lock stays held. See ending_then().
  */
-bool lock_is_ending(struct call *call, const struct atlock_name *name);
+int lock_ends(struct call *call, const struct atlock_name *name);
 
 /* permit_mode() for a held lock that was reached by its name. */
 int lock_may(struct call *call, const struct node *node, const struct atlock_view *view, int want);
@@ -38,7 +39,7 @@ int lock_may(struct call *call, const struct node *node, const struct atlock_vie
 /* Refuses because an open file is of a lock that has ended: -ESTALE. */
 int lock_refuse_stale(struct call *call, const struct node *node);
 
-/* Attributes of a lock, also of a free one: 0, or 1 if it is free. */
+/* Attributes of a lock, also of a free one: 0, 1 if it is free, or CALL_LATER. */
 int lock_stat(struct call *call, const struct atlock_name *name, struct stat *st, struct life *life);
 
 /* lock_set.c: chmod, chown, utimensat, truncate */

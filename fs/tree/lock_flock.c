@@ -29,19 +29,18 @@ static int flock_granted(struct call *call, struct node *node, struct handle *ha
 		end = atlock_end_new(&name, &holder, grant);
 		err = end == NULL ? -ENOMEM : 0;
 	}
-	if (err < 0) {
-		call_fail(call, err);
+	if (err < 0)
 		return err;
-	}
 	flocked_set(flocked, grant->token, end);
 	endings_add(call->fs->endings, &flocked->ending, grant->token);
-	err = fuse_reply_err(call->req, 0);
+	if (fuse_reply_err(call->req, 0) == 0)
+		return CALL_ANSWERED;
 	/* A lock that it held before this call stays held. */
-	if (err != 0 && !grant->again) {
+	if (!grant->again) {
 		flocked_set(flocked, 0, NULL);
 		endings_end(call->fs->endings, &flocked->ending);
 	}
-	return err;
+	return PARK_GONE;
 }
 
 static int flock_try(struct call *call, const struct atlock_request *req, const struct atlock_caller *self,
@@ -49,8 +48,11 @@ static int flock_try(struct call *call, const struct atlock_request *req, const 
 {
 	struct atlock_grant grant;
 	int err = atlock_acquire(call->al, req, &grant, &call->why);
+	int ends = err < 0 && call->why.code == ATLOCK_LOCK_EXISTS ? lock_ends(call, req->name) : 0;
 
-	if (err < 0 && call->why.code == ATLOCK_LOCK_EXISTS && lock_is_ending(call, req->name))
+	if (ends == CALL_LATER)
+		return CALL_LATER;
+	if (ends == ENDING_OVER)
 		err = atlock_acquire(call->al, req, &grant, &call->why);
 	if (err >= 0)
 		return park_granted(call, req, &grant, node, handle, 0, flock_granted);

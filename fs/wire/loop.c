@@ -7,13 +7,14 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "ending.h"
 #include "fair.h"
 
 /* No caller waits for a RELEASE, so one caller alone keeps two threads busy; the third reads the next request. */
 #define LOOP_READERS 3
 
-/* Each takes some KiB. Further requests occupy threads and, when no thread is left, wait in the kernel. */
-#define LOOP_KEPT 256
+/* Requests that are answered later; each takes some KiB. Further ones wait in the kernel. */
+#define LOOP_PENDING 256
 
 /* Interrupts a thread that reads; installed without SA_RESTART. */
 #define LOOP_SIGNAL SIGUSR2
@@ -23,14 +24,12 @@ struct worker {
 	struct loop *loop;
 	pthread_t thread;
 	struct fuse_buf buf;
-	struct fuse_buf waited;   /* a kept request whose turn has come */
 	LIST_ENTRY(worker) link;  /* loop's mutex, as all below */
 	SLIST_ENTRY(worker) idle; /* while it sleeps */
 	pthread_cond_t wake;
 	bool asleep;
-	bool reads;          /* reading, or about to */
-	uint64_t caught_up;  /* the newest loop_catch_up() at which every request it had read was seen */
-	struct share *share; /* used by this thread alone: of its request; NULL: that is kept, or there is none */
+	bool reads;         /* reading, or about to */
+	uint64_t caught_up; /* the newest loop_catch_up() at which every request it had read was seen */
 };
 
 struct loop {
@@ -38,24 +37,23 @@ struct loop {
 	struct fuse_session *session;
 	loop_seen_fn *seen;
 	unsigned int max;
-	sem_t done; /* posted when there is nothing more to read */
+	sem_t attention; /* posted when there is nothing more to read, and for endings_expire() */
 	pthread_mutex_t mutex;
 	LIST_HEAD(, worker) workers; /* protected by mutex, as all below */
 	SLIST_HEAD(, worker) idle;   /* most recently asleep first */
 	struct fair *fair;
 	unsigned int count;
 	unsigned int reading; /* threads that read, or are about to */
+	unsigned int busy;    /* threads that process a request: each looks for more to do when it is done */
 	uint64_t catch_ups;
 	unsigned int catching_up;
 	pthread_cond_t caught_up;
-	STAILQ_HEAD(, errand) errands;
-	unsigned int kept;    /* requests that will be answered later */
-	pthread_cond_t ended; /* signalled when a kept request was answered, once the loop is over */
+	struct call_list again; /* calls to be run again */
+	unsigned int pending;   /* requests that will be answered later */
+	pthread_cond_t ended;   /* signalled when one was answered, once the loop is over */
 	bool over;
 	int error;
 };
-
-static _Thread_local struct worker *self; /* NULL: this thread is not one of the loop's */
 
 static void *worker_run(void *arg);
 
@@ -86,8 +84,8 @@ static void worker_wake(struct worker *worker)
 }
 
 /*
- * Gets another thread to read, which first does the work left for later: an idle one, or a new one; beyond the limit
- * only if `must`. If that fails, the other threads have more to do.
+ * Gets another thread to read, which first does what waits: an idle one, or a new one; beyond the limit only if `must`.
+ * If that fails, the other threads have more to do.
  */
 static bool worker_call(struct loop *loop, bool must)
 {
@@ -101,6 +99,12 @@ static bool worker_call(struct loop *loop, bool must)
 	return true;
 }
 
+/* Whether there are so few pending requests that more may be read. */
+static bool loop_may_read(const struct loop *loop)
+{
+	return !loop->over && loop->pending < LOOP_PENDING;
+}
+
 /* Every request that the worker has read so far was seen. Call with the mutex held. */
 static void worker_caught_up(struct worker *worker)
 {
@@ -112,91 +116,99 @@ static void worker_caught_up(struct worker *worker)
 }
 
 /*
- * The calling worker has read a request. It stops reading to process it, unless the request is kept for its turn
- * (NULL).
+ * The calling worker has read a request. It stops reading to process it, unless the request waits for its turn (NULL).
  */
-static struct share *reader_leaves(struct worker *worker, const struct fuse_buf *buf)
+static struct share *reader_leaves(struct worker *worker)
 {
 	struct loop *loop = worker->loop;
-	struct share *share;
-	bool ends;
+	struct share *share = NULL;
 
 	pthread_mutex_lock(&loop->mutex);
-	ends = loop->seen(loop->fs, buf);
+	if (loop->seen(loop->fs, &worker->buf))
+		share = fair_enter(loop->fair, &worker->buf);
 	worker_caught_up(worker);
-	share = ends ? fair_enter_end(loop->fair, buf) : fair_enter(loop->fair, buf);
-	if (share == NULL) {
-		pthread_mutex_unlock(&loop->mutex);
-		return NULL;
+	if (share != NULL) {
+		worker->reads = false;
+		loop->reading--;
+		loop->busy++;
+		if (loop->reading == 0 && loop_may_read(loop))
+			(void)worker_call(loop, false);
 	}
-	worker->reads = false;
-	loop->reading--;
-	if (loop->reading == 0 && !loop->over)
-		(void)worker_call(loop, false);
 	pthread_mutex_unlock(&loop->mutex);
 	return share;
 }
 
-/* Processes a request; returns its share, or NULL if the request is kept. */
-static struct share *worker_process(struct worker *worker, const struct fuse_buf *buf, struct share *share)
-{
-	worker->share = share;
-	fuse_session_process_buf(worker->loop->session, buf);
-	share = worker->share;
-	worker->share = NULL;
-	return share;
-}
-
-/* Processes kept requests whose turn has come, and errands. Call with the mutex held. */
+/*
+ * Does what waits for a thread: ends of flocks, requests whose turn has come, calls to be run again. If none reads, and
+ * there is no other thread to do so, leaves the rest to other busy ones. Call with the mutex held.
+ */
 static void worker_catch_up(struct worker *worker)
 {
 	struct loop *loop = worker->loop;
 
+	loop->busy++;
 	for (;;) {
-		struct share *share = fair_next(loop->fair, &worker->waited);
-		struct errand *errand = share == NULL ? STAILQ_FIRST(&loop->errands) : NULL;
+		struct fuse_buf buf = { 0 };
+		bool ends = endings_next(loop->fs->endings, &buf);
+		struct share *share = ends ? NULL : fair_next(loop->fair, &buf);
+		struct call *call = ends || share != NULL ? NULL : TAILQ_FIRST(&loop->again);
 
-		if (share == NULL && errand == NULL)
-			return;
-		if (errand != NULL)
-			STAILQ_REMOVE_HEAD(&loop->errands, link);
+		if (call != NULL)
+			TAILQ_REMOVE(&loop->again, call, link);
+		else if (buf.mem == NULL)
+			break;
 		pthread_mutex_unlock(&loop->mutex);
-		if (errand != NULL) {
-			errand->run(errand);
-		} else {
-			share = worker_process(worker, &worker->waited, share);
-			free(worker->waited.mem);
-		}
+		if (call != NULL)
+			call->again(call);
+		else
+			fuse_session_process_buf(loop->session, &buf);
+		free(buf.mem);
 		pthread_mutex_lock(&loop->mutex);
 		if (share != NULL)
 			fair_leave(loop->fair, share);
+		if (loop->reading == 0 && loop_may_read(loop) && !worker_call(loop, false) && loop->busy > 1)
+			break;
 	}
+	loop->busy--;
 }
 
-/* Waits until the worker is to read again; false if the loop is over. */
-static bool reader_returns(struct worker *worker, struct share *share)
+/*
+ * Waits until the worker is to read; false if the loop is over. Call with the mutex held. A worker that was called
+ * has counted as reading since then, so that no other was called in its place.
+ */
+static bool worker_reads(struct worker *worker, bool called)
 {
 	struct loop *loop = worker->loop;
-	bool over;
 
-	pthread_mutex_lock(&loop->mutex);
-	if (share != NULL)
-		fair_leave(loop->fair, share);
-	worker_catch_up(worker);
-	if (loop->reading < LOOP_READERS) {
-		loop->reading++;
-	} else if (!loop->over) {
+	for (;;) {
+		loop->reading -= called;
+		worker_catch_up(worker);
+		if (loop->over || (loop->reading < LOOP_READERS && loop_may_read(loop)))
+			break;
 		SLIST_INSERT_HEAD(&loop->idle, worker, idle);
 		worker->asleep = true;
 		while (worker->asleep)
 			pthread_cond_wait(&worker->wake, &loop->mutex);
-		worker_catch_up(worker);
+		called = !loop->over;
 	}
-	over = loop->over;
-	worker->reads = !over;
+	worker->reads = !loop->over;
+	loop->reading += worker->reads;
 	worker_caught_up(worker);
+	return worker->reads;
+}
+
+/* The worker has processed its request: waits until it is to read again; false if the loop is over. */
+static bool reader_returns(struct worker *worker, struct share *share)
+{
+	struct loop *loop = worker->loop;
+	bool more;
+
+	pthread_mutex_lock(&loop->mutex);
+	loop->busy--;
+	fair_leave(loop->fair, share);
+	more = worker_reads(worker, false);
 	pthread_mutex_unlock(&loop->mutex);
-	return !over;
+	return more;
 }
 
 /* Handles an interrupted read: whether the worker is to read again. */
@@ -224,7 +236,7 @@ static void loop_end(struct worker *worker, int error)
 		loop->error = error;
 	pthread_mutex_unlock(&loop->mutex);
 	fuse_session_exit(loop->session);
-	sem_post(&loop->done);
+	sem_post(&loop->attention);
 }
 
 static void *worker_run(void *arg)
@@ -234,11 +246,8 @@ static void *worker_run(void *arg)
 	struct share *share;
 	bool more;
 
-	self = worker;
 	pthread_mutex_lock(&loop->mutex);
-	worker_catch_up(worker);
-	more = worker->reads = !loop->over;
-	worker_caught_up(worker);
+	more = worker_reads(worker, true);
 	pthread_mutex_unlock(&loop->mutex);
 	while (more) {
 		int n = fuse_session_receive_buf(loop->session, &worker->buf);
@@ -251,10 +260,11 @@ static void *worker_run(void *arg)
 			loop_end(worker, n);
 			break;
 		}
-		share = reader_leaves(worker, &worker->buf);
+		share = reader_leaves(worker);
 		if (share == NULL)
 			continue;
-		more = reader_returns(worker, worker_process(worker, &worker->buf, share));
+		fuse_session_process_buf(loop->session, &worker->buf);
+		more = reader_returns(worker, share);
 	}
 	return NULL;
 }
@@ -290,13 +300,15 @@ static bool interrupt_readers(struct loop *loop, uint64_t catch_up)
 	return true;
 }
 
-void loop_catch_up(void)
+/*
+ * Another thread may have read a request and not called loop_seen_fn yet. Readers that sleep in the kernel are
+ * interrupted, which shows that they have none.
+ */
+static void loop_catch_up(struct fs *fs)
 {
-	struct loop *loop = self == NULL ? NULL : self->loop;
+	struct loop *loop = fs->loop;
 	uint64_t catch_up;
 
-	if (loop == NULL)
-		return;
 	pthread_mutex_lock(&loop->mutex);
 	catch_up = ++loop->catch_ups;
 	loop->catching_up++;
@@ -306,55 +318,59 @@ void loop_catch_up(void)
 	pthread_mutex_unlock(&loop->mutex);
 }
 
-static bool loop_keep(struct turn *out)
+static struct share *loop_later(struct fs *fs, uid_t uid)
 {
-	struct loop *loop = self == NULL ? NULL : self->loop;
-	bool kept = false;
+	struct loop *loop = fs->loop;
+	struct share *share;
 
-	if (loop == NULL || self->share == NULL)
-		return false;
 	pthread_mutex_lock(&loop->mutex);
-	if (loop->kept < LOOP_KEPT) {
-		loop->kept++;
-		*out = (struct turn){ loop, self->share };
-		self->share = NULL;
-		kept = true;
-	}
+	loop->pending++;
+	share = fair_hold(loop->fair, uid);
 	pthread_mutex_unlock(&loop->mutex);
-	return kept;
+	return share;
 }
 
-/* One of the loop's own threads will process the requests that may run now. */
-static void loop_answered(const struct turn *turn)
+/* Requests that wait may be processed now, and more be read. */
+static void loop_ended(struct fs *fs, struct share *share)
 {
-	struct loop *loop = turn->loop;
+	struct loop *loop = fs->loop;
 
 	pthread_mutex_lock(&loop->mutex);
-	fair_leave(loop->fair, turn->share);
-	loop->kept--;
+	fair_leave(loop->fair, share);
+	loop->pending--;
 	if (loop->over)
 		pthread_cond_signal(&loop->ended);
-	else if ((self == NULL || self->loop != loop) && fair_waits(loop->fair))
-		(void)worker_call(loop, true);
+	else if (fair_waits(loop->fair) || (loop->reading == 0 && loop_may_read(loop)))
+		(void)worker_call(loop, loop->busy == 0);
 	pthread_mutex_unlock(&loop->mutex);
 }
 
-static void loop_send(const struct turn *turn, struct errand *errand)
+static void loop_again(struct fs *fs, struct call *call)
 {
-	struct loop *loop = turn->loop;
-
+	struct loop *loop = fs->loop;
 	bool sent;
 
 	pthread_mutex_lock(&loop->mutex);
 	sent = !loop->over && worker_call(loop, true);
 	if (sent)
-		STAILQ_INSERT_TAIL(&loop->errands, errand, link);
+		TAILQ_INSERT_TAIL(&loop->again, call, link);
 	pthread_mutex_unlock(&loop->mutex);
 	if (!sent)
-		errand->run(errand);
+		call->again(call);
 }
 
-const struct turns loop_turns = { loop_keep, loop_answered, loop_send };
+static void loop_alarm(struct fs *fs)
+{
+	sem_post(&fs->loop->attention);
+}
+
+const struct wire loop_wire = {
+	.later = loop_later,
+	.ended = loop_ended,
+	.again = loop_again,
+	.catch_up = loop_catch_up,
+	.alarm = loop_alarm,
+};
 
 /*
  * Readers are interrupted, sleepers are woken, and threads that process a request finish it. No thread is cancelled:
@@ -380,10 +396,26 @@ static void loop_join(struct loop *loop)
 		free(worker->buf.mem);
 		free(worker);
 	}
+	/* Calls that are put aside for a flock which no thread will end any more. */
+	endings_close(loop->fs->endings);
 	pthread_mutex_lock(&loop->mutex);
-	while (loop->kept > 0)
+	while (loop->pending > 0)
 		pthread_cond_wait(&loop->ended, &loop->mutex);
 	pthread_mutex_unlock(&loop->mutex);
+}
+
+/* The calling thread has nothing to do but to wait for the end: it looks after the calls that are put aside. */
+static void loop_wait(struct loop *loop)
+{
+	while (!fuse_session_exited(loop->session)) {
+		int64_t due = endings_expire(loop->fs->endings);
+		struct timespec until = { .tv_sec = due / ATLOCK_SECOND, .tv_nsec = due % ATLOCK_SECOND };
+
+		if (due == INT64_MAX)
+			sem_wait(&loop->attention);
+		else
+			sem_clockwait(&loop->attention, CLOCK_MONOTONIC, &until);
+	}
 }
 
 int loop_run(struct fs *fs, unsigned int max_threads, loop_seen_fn *seen)
@@ -395,11 +427,11 @@ int loop_run(struct fs *fs, unsigned int max_threads, loop_seen_fn *seen)
 
 	if (loop.fair == NULL)
 		return -ENOMEM;
-	sem_init(&loop.done, 0, 0);
+	sem_init(&loop.attention, 0, 0);
 	pthread_mutex_init(&loop.mutex, NULL);
 	LIST_INIT(&loop.workers);
 	SLIST_INIT(&loop.idle);
-	STAILQ_INIT(&loop.errands);
+	TAILQ_INIT(&loop.again);
 	pthread_cond_init(&loop.ended, NULL);
 	pthread_condattr_init(&attr);
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
@@ -407,16 +439,18 @@ int loop_run(struct fs *fs, unsigned int max_threads, loop_seen_fn *seen)
 	pthread_condattr_destroy(&attr);
 	sigemptyset(&action.sa_mask);
 	sigaction(LOOP_SIGNAL, &action, NULL);
+	fs->loop = &loop;
 	pthread_mutex_lock(&loop.mutex);
 	started = worker_start(&loop);
 	pthread_mutex_unlock(&loop.mutex);
-	while (started && !fuse_session_exited(fs->session))
-		sem_wait(&loop.done);
+	if (started)
+		loop_wait(&loop);
 	loop_join(&loop);
+	fs->loop = NULL;
 	fair_free(loop.fair);
 	pthread_cond_destroy(&loop.caught_up);
 	pthread_cond_destroy(&loop.ended);
 	pthread_mutex_destroy(&loop.mutex);
-	sem_destroy(&loop.done);
+	sem_destroy(&loop.attention);
 	return started ? loop.error : -EAGAIN;
 }

@@ -16,57 +16,73 @@
 
 #define SET_NOW_WITHIN 2.0 /* seconds from now that still count as now */
 
-int ops_begin(struct call *call, fuse_req_t req, fuse_ino_t parent, const char *name, enum act act)
+struct call *ops_begin(fuse_req_t req, fuse_ino_t parent, const char *name, enum act act, int *err)
 {
-	call_begin(call, req, node_of(fuse_req_userdata(req), parent), name, act);
+	struct call *call = call_begin(req, node_of(fuse_req_userdata(req), parent), name, act);
+
+	if (call == NULL)
+		return NULL;
 	if (strlen(name) <= ATLOCK_COMPONENT_MAX)
-		return permit(call, call->node, act == ACT_LOOK ? X_OK : W_OK | X_OK);
-	return call_refuse(call, -ENAMETOOLONG, ATLOCK_INVALID_REQUEST, "a name has at most %d bytes",
-			   ATLOCK_COMPONENT_MAX);
+		*err = permit(call, call->node, act == ACT_LOOK ? X_OK : W_OK | X_OK);
+	else
+		*err = call_refuse(call, -ENAMETOOLONG, ATLOCK_INVALID_REQUEST, "a name has at most %d bytes",
+				   ATLOCK_COMPONENT_MAX);
+	return call;
 }
 
-static void reply_entry(struct call *call, const struct found *found, int err)
+static int reply_entry(struct call *call, const struct found *found)
 {
-	struct fuse_entry_param entry = { 0 };
+	struct fuse_entry_param entry;
+	int err = entry_make(call, call->node, call->name, found, &entry);
 
-	if (err == 0)
-		err = entry_make(call, call->node, call->name, found, &entry);
 	if (err < 0)
-		call_fail(call, err);
-	else if (fuse_reply_entry(call->req, &entry) == -ENOENT)
+		return err;
+	if (fuse_reply_entry(call->req, &entry) == -ENOENT)
 		entry_drop(call, &entry);
+	return CALL_ANSWERED;
+}
+
+static void lookup(struct call *call)
+{
+	const struct kind *kind = call->node->kind;
+	struct found found = { .dir = NODE_NO_DIR };
+	int err = kind->lookup == NULL ? -ENOTDIR : kind->lookup(call, call->node, call->name, &found);
+
+	/* Not a refusal: most callers that look up a free lock are about to create it. */
+	if (err == -ENOENT)
+		call->why.text[0] = '\0';
+	call_end(call, err == 0 ? reply_entry(call, &found) : err);
 }
 
 static void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
-	struct found found = { .dir = NODE_NO_DIR };
-	struct call call;
-	int err = ops_begin(&call, req, parent, name, ACT_LOOK);
-	const struct kind *kind = call.node->kind;
+	int err;
+	struct call *call = ops_begin(req, parent, name, ACT_LOOK, &err);
 
-	if (err == 0)
-		err = kind->lookup == NULL ? -ENOTDIR : kind->lookup(&call, call.node, name, &found);
-	if (err == -ENOENT)
-		fuse_reply_err(
-			req, ENOENT); /* not a refusal: most callers that look up a free lock are about to create it */
-	else
-		reply_entry(&call, &found, err);
+	if (call == NULL)
+		return;
+	if (err < 0) {
+		call_end(call, err);
+		return;
+	}
+	call->again = lookup;
+	lookup(call);
 }
 
 static void op_readlink(fuse_req_t req, fuse_ino_t id)
 {
+	struct call *call = call_begin(req, node_of(fuse_req_userdata(req), id), NULL, ACT_LOOK);
 	char target[ATLOCK_PATH_MAX];
-	struct node *node;
-	struct call call;
+	const struct kind *kind;
 	int err;
 
-	node = node_of(fuse_req_userdata(req), id);
-	call_begin(&call, req, node, NULL, ACT_LOOK);
-	err = node->kind->readlink == NULL ? -EINVAL : node->kind->readlink(&call, node, target);
-	if (err < 0)
-		call_fail(&call, err);
-	else
+	if (call == NULL)
+		return;
+	kind = call->node->kind;
+	err = kind->readlink == NULL ? -EINVAL : kind->readlink(call, call->node, target);
+	if (err == 0)
 		fuse_reply_readlink(req, target);
+	call_end(call, err < 0 ? err : CALL_ANSWERED);
 }
 
 static void op_forget(fuse_req_t req, fuse_ino_t id, uint64_t count)
@@ -99,36 +115,43 @@ static int may_see_attr(struct call *call, struct node *node, const struct stat 
 	return err;
 }
 
-static void reply_attr(struct call *call, struct node *node)
+static int reply_attr(struct call *call)
 {
+	struct node *node = call->node;
 	struct life life = { 0 };
 	struct stat st;
 	int err = node->kind->stat(call, node, &st, &life);
 
 	if (err == 0)
 		err = may_see_attr(call, node, &st);
-
+	if (err < 0 || err == CALL_LATER)
+		return err;
 	st.st_ino = node->ino;
-	if (err == 0 && S_ISREG(st.st_mode)) {
+	if (S_ISREG(st.st_mode)) {
 		ops_size(call, node, &st);
 		pages_told(node, st.st_size);
 	}
-	if (err == 0 && life.stamped && !cache_keep(call->fs->cache, node, life.stamp))
+	if (life.stamped && !cache_keep(call->fs->cache, node, life.stamp))
 		life.attr = 0;
-	if (err < 0)
-		call_fail(call, err);
-	else
-		fuse_reply_attr(call->req, &st, life.attr);
+	fuse_reply_attr(call->req, &st, life.attr);
+	return CALL_ANSWERED;
+}
+
+static void getattr(struct call *call)
+{
+	call_end(call, reply_attr(call));
 }
 
 static void op_getattr(fuse_req_t req, fuse_ino_t id, struct fuse_file_info *fi)
 {
-	struct call call;
+	struct call *call = call_begin(req, node_of(fuse_req_userdata(req), id), NULL, ACT_LOOK);
 
 	(void)fi;
-	call_begin(&call, req, node_of(fuse_req_userdata(req), id), NULL, ACT_LOOK);
-	node_land(call.node, call.ctx->pid);
-	reply_attr(&call, call.node);
+	if (call == NULL)
+		return;
+	node_land(call->node, call->ctx->pid);
+	call->again = getattr;
+	getattr(call);
 }
 
 /*
@@ -168,117 +191,123 @@ static struct handle *set_through(const struct call *call, const struct node *no
 static void op_setattr(fuse_req_t req, fuse_ino_t id, struct stat *want, int which, struct fuse_file_info *fi)
 {
 	struct node *node = node_of(fuse_req_userdata(req), id);
+	struct call *call = call_begin(req, node, NULL, ACT_CHANGE);
 	struct handle *handle;
-	struct call call;
 	int err;
 
-	call_begin(&call, req, node, NULL, ACT_CHANGE);
-	handle = set_through(&call, node, which, fi);
+	if (call == NULL)
+		return;
+	handle = set_through(call, node, which, fi);
 	which = set_take_now(node, want, which);
-	node_land(node, call.ctx->pid);
-	err = permit_set(&call, node, handle, want, which);
+	node_land(node, call->ctx->pid);
+	err = permit_set(call, node, handle, want, which);
 	if (node->kind->set == NULL)
-		err = refuse_lacking(&call, err == -EPERM ? 0 : err);
+		err = refuse_lacking(call, err == -EPERM ? 0 : err);
 	else if (err == 0)
-		err = node->kind->set(&call, node, handle, want, which);
-	if (err < 0)
-		call_fail(&call, err);
-	else
-		reply_attr(&call, node);
+		err = node->kind->set(call, node, handle, want, which);
+	call_end(call, err < 0 ? err : reply_attr(call));
 	handle_drop(handle);
 }
 
 static void op_access(fuse_req_t req, fuse_ino_t id, int mask)
 {
+	struct node *node = node_of(fuse_req_userdata(req), id);
+	struct call *call = call_begin(req, node, NULL, ACT_LOOK);
 	struct stat st;
-	struct node *node;
-	struct call call;
 	int err;
 
-	node = node_of(fuse_req_userdata(req), id);
-	call_begin(&call, req, node, NULL, ACT_LOOK);
-	node_land(node, call.ctx->pid);
-	err = permit_attr(&call, node, &st);
+	if (call == NULL)
+		return;
+	node_land(node, call->ctx->pid);
+	err = permit_attr(call, node, &st);
 	if (err == 0)
-		err = permit_mode(&call, st.st_mode, st.st_uid, st.st_gid, mask);
+		err = permit_mode(call, st.st_mode, st.st_uid, st.st_gid, mask);
 	if (node->kind->access != NULL)
-		err = node->kind->access(&call, node, err);
+		err = node->kind->access(call, node, err);
 	else if (err == 0)
-		err = permit_reach(&call, node);
+		err = permit_reach(call, node);
 	/* Asking with access(2) is not a refusal. */
-	call.why.text[0] = '\0';
-	call_done(&call, err);
+	call->why.text[0] = '\0';
+	call_end(call, err);
 }
 
 static void op_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode)
 {
 	struct found found = { .dir = NODE_NO_DIR };
-	struct call call;
-	int err = ops_begin(&call, req, parent, name, ACT_MKDIR);
-	const struct kind *kind = call.node->kind;
+	int err;
+	struct call *call = ops_begin(req, parent, name, ACT_MKDIR, &err);
 
-	if (kind->mkdir == NULL)
-		err = refuse_lacking(&call, err);
+	if (call == NULL)
+		return;
+	if (call->node->kind->mkdir == NULL)
+		err = refuse_lacking(call, err);
 	else if (err == 0)
-		err = kind->mkdir(&call, call.node, name, mode, &found);
-	reply_entry(&call, &found, err);
+		err = call->node->kind->mkdir(call, call->node, call->name, mode, &found);
+	call_end(call, err < 0 ? err : reply_entry(call, &found));
 }
 
 static void op_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
-	struct call call;
-	int err = ops_begin(&call, req, parent, name, ACT_RMDIR);
-	const struct kind *kind = call.node->kind;
+	int err;
+	struct call *call = ops_begin(req, parent, name, ACT_RMDIR, &err);
 
-	if (kind->rmdir == NULL)
-		err = refuse_lacking(&call, err);
+	if (call == NULL)
+		return;
+	if (call->node->kind->rmdir == NULL)
+		err = refuse_lacking(call, err);
 	else if (err == 0)
-		err = kind->rmdir(&call, call.node, name);
+		err = call->node->kind->rmdir(call, call->node, call->name);
 	if (err == 0)
-		node_retire(call.fs->inodes, call.node, name);
-	call_done(&call, err);
+		node_retire(call->fs->inodes, call->node, name);
+	call_end(call, err);
 }
 
 static void op_unlink(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
-	struct call call;
-	int err = ops_begin(&call, req, parent, name, ACT_REMOVE);
-	const struct kind *kind = call.node->kind;
+	int err;
+	struct call *call = ops_begin(req, parent, name, ACT_REMOVE, &err);
 
-	if (kind->unlink == NULL)
-		err = refuse_lacking(&call, err);
+	if (call == NULL)
+		return;
+	if (call->node->kind->unlink == NULL)
+		err = refuse_lacking(call, err);
 	else if (err == 0)
-		err = kind->unlink(&call, call.node, name);
-	call_done(&call, err);
+		err = call->node->kind->unlink(call, call->node, call->name);
+	call_end(call, err);
 }
 
 static void op_rename(fuse_req_t req, fuse_ino_t parent, const char *from, fuse_ino_t to_parent, const char *to,
 		      unsigned int flags)
 {
-	struct call call;
-	int err = ops_begin(&call, req, parent, to, ACT_MOVE);
-	const struct kind *kind = call.node->kind;
+	const struct kind *kind;
+	int err;
+	struct call *call = ops_begin(req, parent, to, ACT_MOVE, &err);
 
-	call.name = from;
+	if (call == NULL)
+		return;
+	kind = call->node->kind;
+	call->name = from;
 	if (err == 0 && parent != to_parent)
-		err = permit(&call, node_of(call.fs, to_parent), W_OK | X_OK);
+		err = permit(call, node_of(call->fs, to_parent), W_OK | X_OK);
 	if (err == 0 && (kind->rename == NULL || parent != to_parent))
 		err = call_refuse(
-			&call, -EPERM, ATLOCK_PERMISSION_DENIED,
+			call, -EPERM, ATLOCK_PERMISSION_DENIED,
 			"nothing can be moved here; only a ticket inside its own queue/ directory, to another priority");
 	else if (err == 0)
-		err = kind->rename(&call, call.node, from, to, flags);
-	call_done(&call, err);
+		err = kind->rename(call, call->node, from, to, flags);
+	call_end(call, err);
 }
 
 static void refuse_make(fuse_req_t req, fuse_ino_t parent, const char *name, const char *what)
 {
-	struct call call;
-	int err = ops_begin(&call, req, parent, name, ACT_MAKE);
+	int err;
+	struct call *call = ops_begin(req, parent, name, ACT_MAKE, &err);
 
+	if (call == NULL)
+		return;
 	if (err == 0)
-		err = call_refuse(&call, -EPERM, ATLOCK_PERMISSION_DENIED, "a lock file system has no %s", what);
-	call_fail(&call, err);
+		err = call_refuse(call, -EPERM, ATLOCK_PERMISSION_DENIED, "a lock file system has no %s", what);
+	call_end(call, err);
 }
 
 static void op_mknod(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, dev_t dev)
@@ -295,28 +324,30 @@ static void op_symlink(fuse_req_t req, const char *target, fuse_ino_t parent, co
 
 static void op_link(fuse_req_t req, fuse_ino_t id, fuse_ino_t parent, const char *name)
 {
-	struct fs *fs = fuse_req_userdata(req);
-	struct node *from = node_of(fs, id);
-	struct call call;
+	struct node *from = node_of(fuse_req_userdata(req), id);
+	struct call *call = call_begin(req, from, NULL, ACT_LOOK);
 	int err;
 
-	call_begin(&call, req, from, NULL, ACT_LOOK);
-	err = from->parent == NULL ? 0 : permit(&call, from->parent, X_OK);
-	if (err < 0)
-		call_fail(&call, err);
-	else
-		refuse_make(req, parent, name, "hard links: one lock has one name");
+	if (call == NULL)
+		return;
+	err = from->parent == NULL ? 0 : permit(call, from->parent, X_OK);
+	if (err < 0) {
+		call_end(call, err);
+		return;
+	}
+	call_free(call);
+	refuse_make(req, parent, name, "hard links: one lock has one name");
 }
 
 /* `df -i` shows held locks as used and, as free, how many more the store has space for at a kilobyte each. */
 static void op_statfs(fuse_req_t req, fuse_ino_t id)
 {
+	const struct fs *fs = fuse_req_userdata(req);
 	struct atlock_status status;
-	struct call call;
 
-	call_begin(&call, req, node_of(fuse_req_userdata(req), id), NULL, ACT_LOOK);
+	(void)id;
 	/* If the store cannot be read, replies with what is known: programs call this to identify the file system. */
-	(void)atlock_status(call.al, &status);
+	(void)atlock_status(fs->al, &status);
 	fuse_reply_statfs(req, &(struct statvfs){
 				       .f_bsize = 4096,
 				       .f_frsize = 4096,

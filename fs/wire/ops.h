@@ -10,11 +10,14 @@ extern const struct fuse_lowlevel_ops ops;
 
 /*
  * Begins a request about `name` below a directory: checks that the caller may search it and, unless he only looks,
- * change it. call->node is the directory.
+ * change it. call->node is the directory. NULL: as call_begin().
  */
-int ops_begin(struct call *call, fuse_req_t req, fuse_ino_t parent, const char *name, enum act act);
+struct call *ops_begin(fuse_req_t req, fuse_ino_t parent, const char *name, enum act act, int *err);
 
-/* For loop_run(): records a RELEASE as soon as it is read, before any request read later is answered. */
+/*
+ * For loop_run(): records a RELEASE as soon as it is read, before any request read later is answered. Returns whether
+ * the request is to be processed now; if not, endings_next() returns it later.
+ */
 bool ops_seen(struct fs *fs, const struct fuse_buf *buf);
 
 /*

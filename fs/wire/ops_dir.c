@@ -25,45 +25,61 @@ static int list_node(void *arg, struct listing *out)
  * unprotected. Such a name is an empty directory, opened the way flock(1) does; programs that walk trees only meet
  * listed directories.
  */
-static bool is_slip(struct call *call, struct node *node, const struct fuse_file_info *fi, struct listing *listing)
+static bool is_slip(struct call *call, int flags, struct listing *listing)
 {
+	const struct node *node = call->node;
 	mode_t type;
 
 	if (!node->kind->unmade || node->parent->parent == NULL ||
-	    (fi->flags & (O_DIRECTORY | O_NONBLOCK | O_NOFOLLOW)) != 0)
+	    (flags & (O_DIRECTORY | O_NONBLOCK | O_NOFOLLOW)) != 0)
 		return false;
 	return listing_seek(listing, 0, list_node, call) == 0 && listing_at(listing, 2, &type) == NULL;
 }
 
-void op_opendir(fuse_req_t req, fuse_ino_t id, struct fuse_file_info *fi)
+static int dir_open(struct call *call, struct handle *handle)
 {
-	struct content *content;
-	struct handle *handle;
-	struct call call;
-	int err = 0;
+	struct content *content = handle_content(handle);
+	struct fuse_file_info fi = { .fh = handle_id(handle) };
 
-	call_begin(&call, req, node_of(fuse_req_userdata(req), id), NULL, ACT_LOOK);
-	handle = handle_new(&call, fi->flags, call.node->ino);
-	content = handle == NULL ? NULL : handle_content(handle);
 	if (content != NULL)
 		content->listing = listing_new();
 	if (content == NULL || content->listing == NULL)
-		err = -ENOMEM;
-	else
-		err = permit(&call, call.node, R_OK);
-	if (err == 0)
-		endings_wait_all(call.fs->endings);
-	if (err == 0 && is_slip(&call, call.node, fi, content->listing))
-		err = call_refuse(&call, -EISDIR, ATLOCK_INVALID_REQUEST, "this is a directory, not a lock: %s",
-				  call.node->kind->hint);
-	if (err < 0) {
+		return -ENOMEM;
+	if (is_slip(call, handle->flags, content->listing))
+		return call_refuse(call, -EISDIR, ATLOCK_INVALID_REQUEST, "this is a directory, not a lock: %s",
+				   call->node->kind->hint);
+	if (fuse_reply_open(call->req, &fi) == -ENOENT)
 		handle_drop(handle);
-		call_fail(&call, err);
+	return CALL_ANSWERED;
+}
+
+static void opendir_now(struct call *call)
+{
+	struct handle *handle = handle_new(call, call->flags, call->node->ino);
+	int err = handle == NULL ? -ENOMEM : dir_open(call, handle);
+
+	if (err < 0)
+		handle_drop(handle);
+	call_end(call, err);
+}
+
+void op_opendir(fuse_req_t req, fuse_ino_t id, struct fuse_file_info *fi)
+{
+	struct call *call = call_begin(req, node_of(fuse_req_userdata(req), id), NULL, ACT_LOOK);
+	int err;
+
+	if (call == NULL)
 		return;
+	call->flags = fi->flags;
+	err = permit(call, call->node, R_OK);
+	if (err == 0) {
+		call->again = opendir_now;
+		err = ending_then_all(call);
 	}
-	fi->fh = handle_id(handle);
-	if (fuse_reply_open(req, fi) == -ENOENT)
-		handle_drop(handle);
+	if (err == 0)
+		opendir_now(call);
+	else
+		call_end(call, err);
 }
 
 void op_releasedir(fuse_req_t req, fuse_ino_t id, struct fuse_file_info *fi)
@@ -124,39 +140,43 @@ static int may_list(struct call *call, struct node *node)
 }
 
 /* The kernel reads one open directory in one thread at a time, so a listing needs no mutex. */
-static void readdir_common(fuse_req_t req, fuse_ino_t id, size_t size, off_t off, struct fuse_file_info *fi, bool plus)
+static int dir_read(struct call *call, const struct fuse_file_info *fi, size_t size, off_t off, bool plus)
 {
-	struct handle *handle = handle_of(fuse_req_userdata(req), fi);
+	struct handle *handle = handle_of(call->fs, fi);
 	struct content *content = handle == NULL ? NULL : atomic_load(&handle->content);
 	struct listing *listing = content == NULL ? NULL : content->listing;
 	const char *name;
-	struct node *node;
-	struct call call;
 	size_t used = 0;
 	mode_t type = 0;
 	char *buf;
-	int err;
+	int err = listing == NULL ? -EBADF : may_list(call, call->node);
 
-	node = node_of(fuse_req_userdata(req), id);
-	call_begin(&call, req, node, NULL, ACT_LOOK);
-	err = listing == NULL ? -EBADF : may_list(&call, node);
 	if (err == 0)
-		err = listing_seek(listing, (size_t)off, list_node, &call);
-	buf = err < 0 ? NULL : malloc(size);
-	if (buf == NULL) {
-		call_fail(&call, err < 0 ? err : -ENOMEM);
-		return;
-	}
+		err = listing_seek(listing, (size_t)off, list_node, call);
+	if (err < 0)
+		return err;
+	buf = malloc(size);
+	if (buf == NULL)
+		return -ENOMEM;
 	for (size_t i = (size_t)off; (name = listing_at(listing, i, &type)) != NULL; i++) {
-		size_t n = (plus ? entry_plus : entry_plain)(&call, node, buf + used, size - used, name, type,
+		size_t n = (plus ? entry_plus : entry_plain)(call, call->node, buf + used, size - used, name, type,
 							     (off_t)i + 1);
 
 		if (n > size - used)
 			break;
 		used += n;
 	}
-	fuse_reply_buf(req, buf, used);
+	fuse_reply_buf(call->req, buf, used);
 	free(buf);
+	return CALL_ANSWERED;
+}
+
+static void readdir_common(fuse_req_t req, fuse_ino_t id, size_t size, off_t off, struct fuse_file_info *fi, bool plus)
+{
+	struct call *call = call_begin(req, node_of(fuse_req_userdata(req), id), NULL, ACT_LOOK);
+
+	if (call != NULL)
+		call_end(call, dir_read(call, fi, size, off, plus));
 }
 
 void op_readdir(fuse_req_t req, fuse_ino_t id, size_t size, off_t off, struct fuse_file_info *fi)

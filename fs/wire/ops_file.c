@@ -20,25 +20,24 @@
 
 void op_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, struct fuse_file_info *fi)
 {
-	struct found found = { .dir = NODE_NO_DIR };
-	struct handle *handle;
-	struct call call;
-	int err = ops_begin(&call, req, parent, name, ACT_MAKE);
-	const struct kind *kind = call.node->kind;
+	const struct kind *kind;
+	int err;
+	struct call *call = ops_begin(req, parent, name, ACT_MAKE, &err);
 
+	if (call == NULL)
+		return;
+	kind = call->node->kind;
 	if (kind->create == NULL) {
-		call_fail(&call, refuse_lacking(&call, err));
+		call_end(call, refuse_lacking(call, err));
 		return;
 	}
-	handle = handle_new(&call, fi->flags, node_ino(call.node, name));
-	if (handle == NULL) {
-		call_fail(&call, -ENOMEM);
-		return;
-	}
+	call->handle = handle_new(call, fi->flags, node_ino(call->node, name));
+	call->found = (struct found){ .dir = NODE_NO_DIR };
+	if (call->handle == NULL)
+		err = -ENOMEM;
 	if (err == 0)
-		err = kind->create(&call, call.node, name, mode, handle, &found);
-	if (err != CALL_PARKED)
-		entry_created(&call, handle, &found, err);
+		err = kind->create(call, call->node, call->name, mode, call->handle, &call->found);
+	entry_created(call, err);
 }
 
 /* A file that cannot be written cannot be opened for writing: `> README` must not seem to work. */
@@ -58,23 +57,24 @@ static int file_open(struct call *call, struct node *node, struct handle *handle
 
 void op_open(fuse_req_t req, fuse_ino_t id, struct fuse_file_info *fi)
 {
+	struct node *node = node_of(fuse_req_userdata(req), id);
+	struct call *call = call_begin(req, node, NULL, (permit_want(fi->flags) & W_OK) != 0 ? ACT_WRITE : ACT_LOOK);
 	struct handle *handle;
-	struct node *node;
-	struct call call;
 	int err;
 
-	node = node_of(fuse_req_userdata(req), id);
-	call_begin(&call, req, node, NULL, (permit_want(fi->flags) & W_OK) != 0 ? ACT_WRITE : ACT_LOOK);
-	handle = handle_new(&call, fi->flags, node->ino);
-	err = handle == NULL ? -ENOMEM : file_open(&call, node, handle);
+	if (call == NULL)
+		return;
+	handle = handle_new(call, fi->flags, node->ino);
+	err = handle == NULL ? -ENOMEM : file_open(call, node, handle);
 	if (err < 0) {
 		handle_drop(handle);
-		call_fail(&call, err);
+		call_end(call, err);
 		return;
 	}
 	entry_open(fi, node->kind, handle, false);
 	if (fuse_reply_open(req, fi) == -ENOENT)
-		entry_unopen(&call, node, handle, NULL);
+		entry_unopen(call, node, handle, NULL);
+	call_end(call, CALL_ANSWERED);
 }
 
 /* Call with the content's mutex held: makes the text anew, for the user who opened the file. */
@@ -148,15 +148,14 @@ static int text_need(struct call *call, struct node *node, struct handle *handle
 	return text_again(call, node, handle, content);
 }
 
-static void read_text(struct call *call, struct node *node, struct handle *handle, size_t size, size_t off)
+static int read_text(struct call *call, struct node *node, struct handle *handle, size_t size, size_t off)
 {
 	struct content *content = handle_lock(handle);
-	int err = 0;
+	size_t left;
+	int err;
 
-	if (content == NULL) {
-		call_fail(call, -ENOMEM);
-		return;
-	}
+	if (content == NULL)
+		return -ENOMEM;
 	content->paged |= call->paged;
 	err = text_need(call, node, handle, content, off);
 	if (err == 0 && !call->paged) {
@@ -166,13 +165,13 @@ static void read_text(struct call *call, struct node *node, struct handle *handl
 	/* The kernel stops at the size that it was told, and would truncate the text. */
 	if (err == 0 && call->paged && (!pages_fit(node, content->len) || off > content->len))
 		err = -EIO;
-	if (err < 0)
-		call_fail(call, err);
-	else if (off >= content->len)
-		fuse_reply_buf(call->req, NULL, 0);
-	else
-		fuse_reply_buf(call->req, content->text + off, size < content->len - off ? size : content->len - off);
+	if (err == 0) {
+		left = off < content->len ? content->len - off : 0;
+		fuse_reply_buf(call->req, left == 0 ? NULL : content->text + off, size < left ? size : left);
+		err = CALL_ANSWERED;
+	}
 	pthread_mutex_unlock(&content->mutex);
+	return err;
 }
 
 /*
@@ -207,39 +206,35 @@ static void size_text(struct call *call, struct node *node, struct handle *reade
 void ops_size(struct call *call, struct node *node, struct stat *st)
 {
 	struct handle *reader = node->kind->text == NULL ? NULL : pages_reader(call, node);
-	struct call as_opener = *call;
-	struct fuse_ctx opener;
+	const struct fuse_ctx *caller = call->ctx;
 
 	if (reader == NULL)
 		return;
-	caller_act_as_opener(&as_opener, reader, &opener);
-	size_text(&as_opener, node, reader, st);
+	caller_act_as_opener(call, reader);
+	size_text(call, node, reader, st);
+	call->ctx = caller;
 	handle_drop(reader);
 }
 
+/* The call may end, and the kernel close the file, before the row's operation returns: so the handle is held. */
 void op_read(fuse_req_t req, fuse_ino_t id, size_t size, off_t off, struct fuse_file_info *fi)
 {
 	struct handle *handle = handle_hold(handle_of(fuse_req_userdata(req), fi));
-	struct fuse_ctx opener;
-	struct node *node;
-	struct call call;
-	int err = 0;
+	struct node *node = node_of(fuse_req_userdata(req), id);
+	struct call *call = call_begin(req, node, NULL, ACT_LOOK);
+	int err = handle == NULL ? -EBADF : 0;
 
-	node = node_of(fuse_req_userdata(req), id);
-	call_begin(&call, req, node, NULL, ACT_LOOK);
-	if (handle == NULL) {
-		call_fail(&call, -EBADF);
-		return;
+	if (call != NULL && err == 0) {
+		caller_act_as_opener(call, handle);
+		/* The kernel sets lock_owner for read(2), not for reads into its page cache. */
+		call->paged = fi->lock_owner == 0;
+		if (node->kind->read == NULL)
+			err = read_text(call, node, handle, size, (size_t)off);
+		else
+			err = node->kind->read(call, node, handle, size, off);
 	}
-	caller_act_as_opener(&call, handle, &opener);
-	/* The kernel sets lock_owner for read(2), not for reads into its page cache. */
-	call.paged = fi->lock_owner == 0;
-	if (node->kind->read == NULL)
-		read_text(&call, node, handle, size, (size_t)off);
-	else
-		err = node->kind->read(&call, node, handle, size, off);
-	if (err < 0)
-		call_fail(&call, err);
+	if (call != NULL)
+		call_end(call, err);
 	handle_drop(handle);
 }
 
@@ -257,41 +252,41 @@ static void text_drop(struct handle *handle)
 	pthread_mutex_unlock(&content->mutex);
 }
 
+static int file_write(struct call *call, struct handle *handle, const char *data, size_t size)
+{
+	struct node *node = call->node;
+	int err;
+
+	if (!handle_reads(handle))
+		pages_written(node);
+	err = node->kind->write == NULL ? refuse_lacking(call, 0) : node->kind->write(call, node, handle, data, size);
+	if (err != 0)
+		return err;
+	if (handle_reads(handle) && node->kind->text != NULL)
+		text_drop(handle);
+	fuse_reply_write(call->req, size);
+	return CALL_ANSWERED;
+}
+
 void op_write(fuse_req_t req, fuse_ino_t id, const char *data, size_t size, off_t off, struct fuse_file_info *fi)
 {
 	struct handle *handle = handle_hold(handle_of(fuse_req_userdata(req), fi));
-	struct node *node;
-	struct call call;
-	int err;
+	struct call *call = call_begin(req, node_of(fuse_req_userdata(req), id), NULL, ACT_WRITE);
 
 	(void)off;
-	node = node_of(fuse_req_userdata(req), id);
-	call_begin(&call, req, node, NULL, ACT_WRITE);
-	if (handle == NULL) {
-		call_fail(&call, -EBADF);
-		return;
-	}
-	if (!handle_reads(handle))
-		pages_written(node);
-	err = node->kind->write == NULL ? refuse_lacking(&call, 0) : node->kind->write(&call, node, handle, data, size);
-	if (err == 0 && handle_reads(handle) && node->kind->text != NULL)
-		text_drop(handle);
-	if (err < 0)
-		call_fail(&call, err);
-	else if (err != CALL_PARKED)
-		fuse_reply_write(req, size);
+	if (call != NULL)
+		call_end(call, handle == NULL ? -EBADF : file_write(call, handle, data, size));
 	handle_drop(handle);
 }
 
 void op_flush(fuse_req_t req, fuse_ino_t id, struct fuse_file_info *fi)
 {
 	struct handle *handle = handle_of(fuse_req_userdata(req), fi);
-	struct node *node;
-	struct call call;
+	struct node *node = node_of(fuse_req_userdata(req), id);
+	struct call *call = call_begin(req, node, NULL, ACT_WRITE);
 
-	node = node_of(fuse_req_userdata(req), id);
-	call_begin(&call, req, node, NULL, ACT_WRITE);
-	call_done(&call, handle == NULL || node->kind->flush == NULL ? 0 : node->kind->flush(&call, node, handle));
+	if (call != NULL)
+		call_end(call, handle == NULL || node->kind->flush == NULL ? 0 : node->kind->flush(call, node, handle));
 }
 
 /* No caller waits for a RELEASE, and it carries no credentials: its error goes to the `why` of the opener. */
@@ -316,31 +311,31 @@ bool ops_seen(struct fs *fs, const struct fuse_buf *buf)
 
 	if (header->opcode == FUSE_RELEASE && buf->size >= sizeof(*header) + sizeof(*in))
 		handle = handle_of(fs, &(struct fuse_file_info){ .fh = in->fh });
-	return handle != NULL && flocked_closed(handle);
+	return handle == NULL || flocked_closed(handle, buf);
+}
+
+static int file_release(struct call *call, struct handle *handle)
+{
+	struct node *node = call->node;
+	int err = node->kind->flush == NULL ? 0 : node->kind->flush(call, node, handle);
+
+	if (err < 0)
+		tell_opener(call, handle, err);
+	if (node->kind->release != NULL)
+		node->kind->release(call, node, handle);
+	if (handle_reads(handle))
+		pages_close(call, node, handle);
+	handle_drop(handle);
+	return 0;
 }
 
 void op_release(fuse_req_t req, fuse_ino_t id, struct fuse_file_info *fi)
 {
 	struct handle *handle = handle_of(fuse_req_userdata(req), fi);
-	struct node *node;
-	struct call call;
-	int err;
+	struct call *call = call_begin(req, node_of(fuse_req_userdata(req), id), NULL, ACT_WRITE);
 
-	node = node_of(fuse_req_userdata(req), id);
-	if (handle == NULL) {
-		fuse_reply_err(req, EBADF);
-		return;
-	}
-	call_begin(&call, req, node, NULL, ACT_WRITE);
-	err = node->kind->flush == NULL ? 0 : node->kind->flush(&call, node, handle);
-	if (err < 0)
-		tell_opener(&call, handle, err);
-	if (node->kind->release != NULL)
-		node->kind->release(&call, node, handle);
-	if (handle_reads(handle))
-		pages_close(&call, node, handle);
-	handle_drop(handle);
-	fuse_reply_err(req, 0);
+	if (call != NULL)
+		call_end(call, handle == NULL ? -EBADF : file_release(call, handle));
 }
 
 /* Nothing to do: every change was durable before it was answered. */
@@ -350,19 +345,29 @@ void op_fsync(fuse_req_t req, fuse_ino_t id, int datasync, struct fuse_file_info
 	fuse_reply_err(req, 0);
 }
 
+/* The handle is held as in op_read(). */
+static void flock_now(struct call *call)
+{
+	struct handle *handle = handle_hold(call->handle);
+	const struct kind *kind = call->node->kind;
+
+	call_end(call, kind->flock == NULL ? -EOPNOTSUPP : kind->flock(call, call->node, handle, call->flags));
+	handle_drop(handle);
+}
+
 void op_flock(fuse_req_t req, fuse_ino_t id, struct fuse_file_info *fi, int op)
 {
-	struct handle *handle = handle_hold(handle_of(fuse_req_userdata(req), fi));
-	struct node *node;
-	struct call call;
+	struct call *call = call_begin(req, node_of(fuse_req_userdata(req), id), NULL, ACT_FLOCK);
 
-	node = node_of(fuse_req_userdata(req), id);
-	call_begin(&call, req, node, NULL, ACT_FLOCK);
-	if (handle == NULL || node->kind->flock == NULL)
-		call_fail(&call, handle == NULL ? -EBADF : -EOPNOTSUPP);
+	if (call == NULL)
+		return;
+	call->handle = handle_of(call->fs, fi);
+	call->flags = op;
+	call->again = flock_now;
+	if (call->handle == NULL)
+		call_end(call, -EBADF);
 	else
-		call_done(&call, node->kind->flock(&call, node, handle, op));
-	handle_drop(handle);
+		flock_now(call);
 }
 
 /*
@@ -371,10 +376,11 @@ void op_flock(fuse_req_t req, fuse_ino_t id, struct fuse_file_info *fi, int op)
  */
 static void refuse_fcntl(fuse_req_t req, fuse_ino_t id)
 {
-	struct call call;
+	struct call *call = call_begin(req, node_of(fuse_req_userdata(req), id), NULL, ACT_FLOCK);
 
-	call_begin(&call, req, node_of(fuse_req_userdata(req), id), NULL, ACT_FLOCK);
-	call_fail(&call, call_refuse(&call, -EOPNOTSUPP, ATLOCK_INVALID_REQUEST,
+	if (call != NULL)
+		call_end(call,
+			 call_refuse(call, -EOPNOTSUPP, ATLOCK_INVALID_REQUEST,
 				     "fcntl and lockf locks are not supported: use flock(2), or create the file"));
 }
 

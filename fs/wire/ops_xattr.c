@@ -17,83 +17,82 @@ static const char *xattr_key(const char *name)
 	return strncmp(name, XATTR_PREFIX, sizeof(XATTR_PREFIX) - 1) == 0 ? name + sizeof(XATTR_PREFIX) - 1 : NULL;
 }
 
-/* A size of 0 asks how much space is needed. */
-static void reply_sized(struct call *call, const char *data, size_t len, size_t size)
+/* A size of 0 asks how much space is needed. Returns what call_end() takes. */
+static int reply_sized(struct call *call, const char *data, size_t len, size_t size)
 {
+	if (size > 0 && size < len)
+		return -ERANGE;
 	if (size == 0)
 		fuse_reply_xattr(call->req, len);
-	else if (size < len)
-		call_fail(call, -ERANGE);
 	else
 		fuse_reply_buf(call->req, data, len);
+	return CALL_ANSWERED;
 }
 
 void op_getxattr(fuse_req_t req, fuse_ino_t id, const char *name, size_t size)
 {
 	const char *key = xattr_key(name);
 	char value[ATLOCK_META_BYTES];
-	struct node *node;
-	struct call call;
+	struct node *node = node_of(fuse_req_userdata(req), id);
+	struct call *call = call_begin(req, node, NULL, ACT_LOOK);
 	int err;
 
-	node = node_of(fuse_req_userdata(req), id);
-	call_begin(&call, req, node, NULL, ACT_LOOK);
+	if (call == NULL)
+		return;
 	if (key == NULL)
 		err = -EOPNOTSUPP;
 	else
 		err = node->kind->xattr_get == NULL ? -ENODATA
-						    : node->kind->xattr_get(&call, node, key, value, sizeof(value));
-	if (err < 0)
-		call_fail(&call, err);
-	else
-		reply_sized(&call, value, strlen(value), size);
+						    : node->kind->xattr_get(call, node, key, value, sizeof(value));
+	call_end(call, err < 0 ? err : reply_sized(call, value, strlen(value), size));
+}
+
+static int xattr_list(struct call *call, size_t size)
+{
+	const struct kind *kind = call->node->kind;
+	char *names = NULL;
+	size_t len = 0;
+	FILE *out = open_memstream(&names, &len);
+	int err = 0;
+
+	if (out == NULL)
+		return -ENOMEM;
+	if (kind->xattr_list != NULL)
+		err = kind->xattr_list(call, call->node, out);
+	if (fclose(out) != 0 && err == 0)
+		err = -ENOMEM;
+	if (err == 0)
+		err = reply_sized(call, names, len, size);
+	free(names);
+	return err;
 }
 
 void op_listxattr(fuse_req_t req, fuse_ino_t id, size_t size)
 {
-	struct node *node;
-	struct call call;
-	char *names = NULL;
-	size_t len = 0;
-	FILE *out;
-	int err = 0;
+	struct call *call = call_begin(req, node_of(fuse_req_userdata(req), id), NULL, ACT_LOOK);
 
-	node = node_of(fuse_req_userdata(req), id);
-	call_begin(&call, req, node, NULL, ACT_LOOK);
-	out = open_memstream(&names, &len);
-	if (out == NULL) {
-		call_fail(&call, -ENOMEM);
-		return;
-	}
-	if (node->kind->xattr_list != NULL)
-		err = node->kind->xattr_list(&call, node, out);
-	if (fclose(out) != 0 && err == 0)
-		err = -ENOMEM;
-	if (err < 0)
-		call_fail(&call, err);
-	else
-		reply_sized(&call, names, len, size);
-	free(names);
+	if (call != NULL)
+		call_end(call, xattr_list(call, size));
 }
 
 /* Sets an attribute, or removes it if `value` is NULL. */
 static void xattr_change(fuse_req_t req, fuse_ino_t id, const char *name, const char *value, size_t size, int flags)
 {
 	const char *key = xattr_key(name);
-	struct node *node;
-	struct call call;
+	struct node *node = node_of(fuse_req_userdata(req), id);
+	struct call *call = call_begin(req, node, NULL, ACT_CHANGE);
 	int err;
 
-	node = node_of(fuse_req_userdata(req), id);
-	call_begin(&call, req, node, NULL, ACT_CHANGE);
+	if (call == NULL)
+		return;
 	if (key == NULL || node->kind->xattr_set == NULL)
-		err = call_refuse(&call, -EOPNOTSUPP, ATLOCK_INVALID_REQUEST,
+		err = call_refuse(call, -EOPNOTSUPP, ATLOCK_INVALID_REQUEST,
 				  "only locks have attributes that can be set, and those begin with \"user.\"");
 	else if (value == NULL)
-		err = node->kind->xattr_remove(&call, node, key);
+		err = node->kind->xattr_remove(call, node, key);
 	else
-		err = node->kind->xattr_set(&call, node, key, value, size, flags);
-	call_done(&call, err);
+		err = node->kind->xattr_set(call, node, key, value, size, flags);
+	call_end(call, err);
 }
 
 void op_setxattr(fuse_req_t req, fuse_ino_t id, const char *name, const char *value, size_t size, int flags)

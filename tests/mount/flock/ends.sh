@@ -161,4 +161,36 @@ holder_killed() {
 	expect_equal "$(field "$lock" who)" next
 }
 
-behaviours last_descriptor free_at_exit closed_not_listed holder_killed
+# A process that held thousands is killed. None of its locks is found or in the way from then on, also those whose turn to be
+# released has not come.
+thousands_at_once() {
+	mount_fs
+
+	mkdir "$MNT/custom/many"
+	cat >"$T/many.py" <<'END'
+import fcntl, os, resource, signal, sys
+where, count = sys.argv[1], int(sys.argv[2])
+most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+count = min(count, most - 50)
+ready, tell = os.pipe()
+holder = os.fork()
+if holder == 0:
+    for i in range(count):
+        fcntl.flock(os.open("%s/%d" % (where, i), os.O_RDONLY | os.O_CREAT, 0o644), fcntl.LOCK_EX)
+    os.write(tell, b"x")
+    signal.pause()
+os.read(ready, 1)
+os.kill(holder, signal.SIGKILL)
+os.waitpid(holder, 0)
+seen = [i for i in range(count - 1, 0, -count // 7) if os.path.lexists("%s/%d" % (where, i))]
+for i in range(count - 2, 0, -count // 5):
+    os.open("%s/%d" % (where, i), os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)
+    os.unlink("%s/%d" % (where, i))
+sys.exit("found: %s" % seen if seen else 0)
+END
+	expect_ok python3 "$T/many.py" "$MNT/custom/many" 2000
+	wait_until '[ -z "$(ls "$MNT/custom/many")" ]'
+}
+
+behaviours last_descriptor free_at_exit closed_not_listed holder_killed thousands_at_once
