@@ -1,13 +1,13 @@
 #include "rate.h"
 
 #include <bsd/sys/queue.h>
+#include <bsd/sys/tree.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 
 #include "atlock.h"
 
-#define BUCKETS 1024
 #define BURST ATLOCK_SECOND
 
 /*
@@ -15,20 +15,27 @@
  * instant by its share of a second, at most to one second ahead of now.
  */
 struct rate {
-	LIST_ENTRY(rate) bucket;
+	RB_ENTRY(rate) link;
 	TAILQ_ENTRY(rate) age;
 	uid_t uid;
 	int64_t full_at;
 };
 
-LIST_HEAD(bucket, rate);
+RB_HEAD(rate_tree, rate);
 
 struct rates {
 	pthread_mutex_t mutex;
-	struct bucket buckets[BUCKETS]; /* by uid; mutex, as all below */
-	TAILQ_HEAD(, rate) ages;        /* least recent caller first */
+	struct rate_tree users;  /* by uid, in a tree that no choice of uids makes slow; mutex, as all below */
+	TAILQ_HEAD(, rate) ages; /* least recent caller first */
 	size_t count;
 };
+
+static int rate_compare(const struct rate *a, const struct rate *b)
+{
+	return (a->uid > b->uid) - (a->uid < b->uid);
+}
+
+RB_GENERATE_INTERNAL(rate_tree, rate, link, rate_compare, __attribute__((unused)) static)
 
 int rates_new(struct rates **out)
 {
@@ -37,6 +44,7 @@ int rates_new(struct rates **out)
 	if (rates == NULL)
 		return -ENOMEM;
 	pthread_mutex_init(&rates->mutex, NULL);
+	RB_INIT(&rates->users);
 	TAILQ_INIT(&rates->ages);
 	*out = rates;
 	return 0;
@@ -45,7 +53,7 @@ int rates_new(struct rates **out)
 /* Caller holds the mutex, as for the next two functions. */
 static void rate_forget(struct rates *rates, struct rate *rate)
 {
-	LIST_REMOVE(rate, bucket);
+	RB_REMOVE(rate_tree, &rates->users, rate);
 	TAILQ_REMOVE(&rates->ages, rate, age);
 	rates->count--;
 	free(rate);
@@ -67,12 +75,9 @@ void rates_free(struct rates *rates)
 /* Finds or makes the user's bucket and moves it to the end of `ages`. A new one is full. NULL: no memory. */
 static struct rate *rate_of(struct rates *rates, uid_t uid, int64_t now)
 {
-	struct bucket *bucket = &rates->buckets[uid % BUCKETS];
-	struct rate *rate;
+	struct rate wanted = { .uid = uid };
+	struct rate *rate = RB_FIND(rate_tree, &rates->users, &wanted);
 
-	LIST_FOREACH(rate, bucket, bucket)
-		if (rate->uid == uid)
-			break;
 	if (rate != NULL) {
 		TAILQ_REMOVE(&rates->ages, rate, age);
 	} else {
@@ -80,7 +85,7 @@ static struct rate *rate_of(struct rates *rates, uid_t uid, int64_t now)
 		if (rate == NULL)
 			return NULL;
 		rate->uid = uid;
-		LIST_INSERT_HEAD(bucket, rate, bucket);
+		RB_INSERT(rate_tree, &rates->users, rate);
 		rates->count++;
 	}
 	TAILQ_INSERT_TAIL(&rates->ages, rate, age);
