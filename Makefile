@@ -134,7 +134,8 @@ SIM_PROGRAM := $(if $(SIM),$(OUT)/sim)
 CRASH_PROGRAM := $(OUT)/crash
 FUZZ_TARGETS := $(patsubst tests/fuzz/fuzz_%.c,%,$(filter tests/fuzz/fuzz_%,$(FUZZ)))
 FUZZ_PROGRAMS := $(FUZZ_TARGETS:%=$(OUT)/fuzz_%)
-MOUNT_PROGRAMS := $(patsubst tests/mount/%.c,$(OUT)/mount-%,$(MOUNT))
+# What mount scripts call, without a sanitizer in every build: some scripts start it thousands of times.
+MOUNT_PROGRAMS := $(patsubst tests/mount/%.c,$(BUILD)/mount-%,$(MOUNT))
 BENCH_FILES := $(BENCH_PROGRAMS:%=$(OUT)/bench_%)
 MANUALS := $(sort $(wildcard docs/*.[1-8]))
 
@@ -243,9 +244,15 @@ $(BENCH_FILES): $(OUT)/bench_%: $$(call objects,$$(BENCH_$$*)) $(OUT)/libtest.a 
 
 $(OUT)/bench_goals: LDLIBS := -lm -lresolv
 
-$(OUT)/mount-%: $(OUT)/obj/tests/mount/%.o
+ifeq ($(SAN),)
+$(BUILD)/mount-%: $(BUILD)/obj/tests/mount/%.o
 	$(call say,LD,$@)
 	$(Q)$(call link,$@,$^)
+endif
+
+.PHONY: mount-programs
+mount-programs: $(if $(SAN),,$(MOUNT_PROGRAMS))
+	$(if $(SAN),$(Q)$(MAKE) SAN= mount-programs,@:)
 
 -include $(patsubst %.o,%.d,$(call objects,$(SOURCES)))
 
@@ -360,7 +367,8 @@ ALONE_thread := $(if $(SAN),,$(patsubst %,tests/unit/test_%.c,bolt foreign lmdb_
 # The commands of one flavour of the tests: its output directory, the simulation's steps.
 unit_commands = $(foreach t,$(filter-out $(ALONE_$(notdir $(1))),$(UNIT)),'$(strip $(call runner,$(1)) $(patsubst tests/unit/%.c,$(1)/unit/%,$(t)))')
 sim_command = $(if $(SIM),'$(strip $(call runner,$(1)) $(1)/sim $(SEED) $(2))')
-mount_commands = $(foreach t,$(MOUNT_SCRIPTS),'tests/mount/one $(1) $(t)')
+# Scripts about the runner itself are run with the plain build only.
+mount_commands = $(foreach t,$(if $(filter address thread,$(notdir $(1))),$(filter-out tests/mount/runner/%,$(MOUNT_SCRIPTS)),$(MOUNT_SCRIPTS)),'tests/mount/one $(1) $(t)')
 crash_command = '$(strip $(call runner,$(1)) $(1)/crash $(SEED))'
 # The seeds, and changed copies of each.
 fuzz_commands = $(foreach t,$(FUZZ_TARGETS),'$(1)/fuzz_$(t) $(SEED) $(if $(filter bolt,$(t)),20,2000) tests/fuzz/seeds/$(t)')
@@ -370,26 +378,31 @@ SAN_TESTS := $(if $(SAN),,address thread)
 # The slowest first.
 CHECK_BUILDS := $(if $(SAN),,$(OUT)/thread $(OUT)/address) $(OUT)
 
-.PHONY: programs programs-address programs-thread
+.PHONY: programs
 programs: $(if $(SAN),,libraries)
-programs: all $(UNIT_PROGRAMS) $(SIM_PROGRAM) $(CRASH_PROGRAM) $(MOUNT_PROGRAMS) $(if $(SAN),,$(BENCH_FILES)) \
+programs: all $(UNIT_PROGRAMS) $(SIM_PROGRAM) $(CRASH_PROGRAM) $(if $(SAN),,$(MOUNT_PROGRAMS)) $(if $(SAN),,$(BENCH_FILES)) \
 	$(if $(filter address,$(SAN)),$(FUZZ_PROGRAMS))
 	@:
-programs-address programs-thread: programs-%: | $(NEED)test
-	$(Q)$(MAKE) SAN=$* programs
 
 # Beside tests, which wait a lot. What it needs is built before.
 lint_command = $(if $(SAN),,'env -u MAKELEVEL MAKEFLAGS= make BUILD=$(BUILD) JOBS=2 lint')
 
+# How long each stage took is shown at the end.
+stage = tests/stage $(OUT)/stages
+
 .PHONY: check
-check: programs $(if $(SAN),,rooms) $(SAN_TESTS:%=programs-%) | $(if $(SAN),,$(NEED)lint) ## lint, unit tests, simulation, mounts, benchmark; also under sanitizers
+check: ## lint, unit tests, simulation, mounts, benchmark; also under sanitizers
+	@mkdir -p $(OUT) && rm -f $(OUT)/stages
+	@$(stage) packages $(MAKE) $(NEED)test $(if $(SAN),,$(NEED)lint)
+	@$(stage) 'build, $(or $(SAN),plain)' $(MAKE) programs mount-programs $(if $(SAN),,rooms)
+	@$(foreach s,$(SAN_TESTS),$(stage) 'build, $(s)' $(MAKE) SAN=$(s) programs &&) true
 	@tests/users
-	@JOBS=$(TEST_JOBS) AGAIN=$(AGAIN) tests/run $(lint_command) \
+	@JOBS=$(TEST_JOBS) AGAIN=$(AGAIN) $(stage) tests tests/run $(lint_command) \
 		$(call sim_command,$(OUT),$(or $(SIM_STEPS_$(SAN)),$(STEPS))) $(bench_commands) $(call crash_command,$(OUT)) $(install_command) \
 		$(foreach s,$(SAN_TESTS),$(call sim_command,$(OUT)/$(s),$(SIM_STEPS_$(s)))) \
-		$(foreach b,$(CHECK_BUILDS),$(call mount_commands,$(b))) \
+		$(foreach b,$(CHECK_BUILDS),$(call unit_commands,$(b))) \
 		$(if $(filter address,$(SAN) $(SAN_TESTS)),$(call fuzz_commands,$(BUILD)/address)) \
-		$(foreach b,$(CHECK_BUILDS),$(call unit_commands,$(b)))
+		$(foreach b,$(CHECK_BUILDS),$(call mount_commands,$(b))); status=$$?; cat $(OUT)/stages; exit $$status
 
 # $(call listed,FOLDER): FOLDER=ROOM,ROOM; and those that are apart.
 empty :=
@@ -406,13 +419,13 @@ check-unit: $(UNIT_PROGRAMS) ## the unit tests alone
 	@JOBS=$(TEST_JOBS) tests/run $(call unit_commands,$(OUT))
 
 .PHONY: check-mount
-check-mount: all $(MOUNT_PROGRAMS) ## the tests on real mounts alone: TESTS= names some of them
+check-mount: all mount-programs ## the tests on real mounts alone: TESTS= names some of them
 	@JOBS=$(TEST_JOBS) AGAIN=$(AGAIN) ATLOCKFS_BUILD=$(OUT) tests/mount/run $(foreach t,$(TESTS),'$(t)')
 
 .PHONY: check-hostile hostile
 check-hostile: ## the attacks of tests/hostile alone, in short form
 	@$(MAKE) check-mount TESTS='hostile/*'
-hostile: all $(MOUNT_PROGRAMS) ## the same in long form: ROUNDS=
+hostile: all mount-programs ## the same in long form: ROUNDS=
 	@JOBS=$(TEST_JOBS) ATLOCKFS_BUILD=$(OUT) $(HOSTILE_LONG) tests/mount/run 'hostile/*'
 
 # Built apart, with a call at each function's begin and end. At this optimization gcc sees less, and warns of more.
@@ -426,7 +439,7 @@ trace-hook: $(OUT)/obj/tests/trace/hook.o
 	$(Q)cp $< $(OUT)/hook.o
 
 .PHONY: soak
-soak: all $(MOUNT_PROGRAMS) $(SIM_PROGRAM) ## mounts and attacks so many times in a row, none run again, each with a simulation: TIMES= SEED= STEPS=
+soak: all mount-programs $(SIM_PROGRAM) ## mounts and attacks so many times in a row, none run again, each with a simulation: TIMES= SEED= STEPS=
 	@for i in $$(seq $(TIMES)); do \
 		$(call runner,$(OUT)) $(OUT)/sim $$(($(SEED) + i)) $(STEPS) >$(OUT)/soak.log 2>&1 || { cat $(OUT)/soak.log; exit 1; }; \
 		JOBS=$(TEST_JOBS) ATLOCKFS_BUILD=$(OUT) tests/mount/run >$(OUT)/soak.log 2>&1 || \
@@ -458,7 +471,7 @@ pjdfstest: all ## the standard suite below custom/, as root: PJDFSTEST=<built tr
 	@ATLOCKFS_BUILD=$(OUT) tests/pjdfstest/run
 
 .PHONY: bench-programs
-bench-programs: all $(BENCH_FILES) $(MOUNT_PROGRAMS)
+bench-programs: all $(BENCH_FILES) mount-programs
 	@:
 
 # The run's tables go into the document that explains them, with the chart beside it.

@@ -11,6 +11,7 @@ BEHAVIOUR=
 OUTER_DAEMON=
 OUTER_JOBS=
 : "${TIME_FACTOR:=1}" "${ROUNDS:=}"
+exec {NEVER}<> <(:)
 
 ON_ERROR='echo "${BASH_SOURCE[0]##*/}:$LINENO: failed: $BASH_COMMAND" >&2'
 trap "$ON_ERROR" ERR
@@ -64,7 +65,7 @@ own_scratch() {
 	chmod 1777 "$own/tmp"
 	T=$own/tmp
 	[ -z "$DAEMON" ] || return 0
-	MNT=$own/mnt STORE=$own/store
+	MNT=$own/mnt STORE=${STORE%/*}/$BEHAVIOUR.store
 	mkdir "$MNT"
 }
 
@@ -323,11 +324,16 @@ free_lock() {
 	[ -z "$who" ] || rm -f "$1@$who"
 }
 
+# A fiftieth of a second, without a process that sleeps: nothing is ever written to this pipe.
+nap() {
+	read -r -t 0.02 -u "$NEVER" || true
+}
+
 # Polls until a condition, a piece of shell, is true; fails after so many seconds (10).
 wait_until() {
 	local end=$((SECONDS + ${2:-10} * TIME_FACTOR))
 	until eval "$1"; do
 		[ "$SECONDS" -le "$end" ] || fail "not within ${2:-10} s: $1"
-		sleep 0.02
+		nap
 	done
 }

@@ -84,9 +84,9 @@ owned() {
 	second 'is in use by another process' "$STORE"
 
 	# The same file in another directory.
-	cp -al "$STORE" "$T/linked"
-	second 'is in use' "$T/linked"
-	rm -r "$T/linked"
+	cp -al "$STORE" "$STORE.linked"
+	second 'is in use' "$STORE.linked"
+	rm -r "$STORE.linked"
 	expect_ok touch "$MNT/custom/b@h"
 	remount_fs
 

@@ -15,7 +15,7 @@ mkdir -p "$STORE/commit.log.new"
 all_wait() {
 	local pid state
 	for pid in "${pids[@]}"; do
-		read -r _ _ state _ <"/proc/$pid/stat" && [ "$(readlink "/proc/$pid/exe")" = "$SYS" ] || return 1
+		read -r _ _ state _ <"/proc/$pid/stat" && [ "/proc/$pid/exe" -ef "$SYS" ] || return 1
 		case $state in S | D) ;; *) return 1 ;; esac
 	done
 	commit_is_held && daemon_sleeps

@@ -8,7 +8,7 @@
 mount_fs
 as_user atlt1 mkdir "$MNT/custom/victim"
 as_user atlt2 mkdir "$MNT/custom/flood" "$MNT/custom/member"
-tool=$ATLOCKFS_BUILD/mount-flood
+tool=${SYS%/*}/flood
 
 median() {
 	sort -n | sed -n "$((($1 + 1) / 2))p"

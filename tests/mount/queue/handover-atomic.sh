@@ -7,7 +7,7 @@ lock=$MNT/custom/x
 queue=$MNT/queue/custom/x
 waiters=$((${ROUNDS:-1000} / 20 + 5))
 expect_ok touch "$lock@w0"
-"$ATLOCKFS_BUILD/mount-race" newcomers "$lock" 4 >"$T/won" &
+"${SYS%/*}/race" newcomers "$lock" 4 >"$T/won" &
 newcomers=$!
 
 # Tickets, which are taken up after the grant.

@@ -62,7 +62,11 @@ skipped() { skip 'not here'; }
 broken() { mount_fs && [ -e "$MNT/custom/x" ]; }
 behaviours "$@"
 END
-	run_several() { expect_status "$1" env T="$T" TIME_FACTOR="$TIME_FACTOR" bash "$T/several.sh" "${@:2}"; }
+	run_several() {
+		rm -rf "$T/stores"
+		mkdir "$T/stores"
+		expect_status "$1" env T="$T" STORE="$T/stores/store" TIME_FACTOR="$TIME_FACTOR" bash "$T/several.sh" "${@:2}"
+	}
 	run_several 0 sound
 	rm -r "${T%/*}/sound.d"
 	run_several 77 skipped sound

@@ -9,7 +9,7 @@ by_create() {
 	mount_fs
 
 	rounds=${ROUNDS:-1000}
-	race=$ATLOCKFS_BUILD/mount-race
+	race=${SYS%/*}/race
 	lock=$MNT/repos/acme/infra/-/modules/vpc/-/production
 	expect_ok "$race" exclusive "$lock" 64 "$rounds"
 	expect_ok "$race" named "$lock" 64 $((rounds / 5 + 1))

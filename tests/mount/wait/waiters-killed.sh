@@ -7,7 +7,7 @@ mount_fs -o max_queue=100000,queue_timeout=1h
 count=${ROUNDS:-1000}
 lock=$MNT/custom/x
 expect_ok touch "$lock@holder"
-"$ATLOCKFS_BUILD/mount-waiters" "$MNT/wait/custom/x" "$lock" "$count" >"$T/served" &
+"${SYS%/*}/waiters" "$MNT/wait/custom/x" "$lock" "$count" >"$T/served" &
 waiters=$!
 wait_until '[ "$(field "$lock" waiters)" -eq $count ]' 60
 expect_ok touch "$MNT/queue/custom/x/low@patient"

@@ -15,14 +15,14 @@ queue=$MNT/queue/custom/x
 # wait do.
 churn 64 $((count / 64))
 expect_ok touch "$MNT/custom/w@holder"
-"$ATLOCKFS_BUILD/mount-waiters" "$MNT/wait/custom/w" "$MNT/custom/w" 256 >/dev/null &
+"${SYS%/*}/waiters" "$MNT/wait/custom/w" "$MNT/custom/w" 256 >/dev/null &
 waiters=$!
 wait_until '[ "$(field "$MNT/custom/w" waiters)" -eq 256 ]' 100
 expect_ok rm "$MNT/custom/w@holder"
 expect_ok wait $waiters
 expect_ok touch "$lock@holder"
 before=$(anonymous)
-"$ATLOCKFS_BUILD/mount-waiters" "$MNT/wait/custom/x" "$lock" $count >"$T/served" &
+"${SYS%/*}/waiters" "$MNT/wait/custom/x" "$lock" $count >"$T/served" &
 waiters=$!
 wait_until '[ "$(field "$lock" waiters)" -eq $count ]' 100
 threads=$(find "/proc/$DAEMON/task" -mindepth 1 -maxdepth 1 | wc -l)
