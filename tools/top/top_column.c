@@ -36,7 +36,11 @@ void top_column_print(const struct top_column *column, const struct top_row *row
 	switch (column->type) {
 	case TOP_TEXT: (void)strlcpy(out, cell_text(column, row), len); break;
 	case TOP_COUNT: (void)snprintf(out, len, "%" PRId64, number); break;
-	case TOP_PULL: (void)snprintf(out, len, number == 0 ? "" : "#%" PRId64, number); break;
+	case TOP_PULL:
+		out[0] = '\0';
+		if (number != 0)
+			(void)snprintf(out, len, "#%" PRId64, number);
+		break;
 	case TOP_PRIORITY: (void)strlcpy(out, atlock_priority_name((enum atlock_priority)number), len); break;
 	case TOP_SINCE:
 	case TOP_UNTIL:
@@ -91,25 +95,25 @@ enum term_color top_column_tone(const struct top_column *column, const struct to
 #define FIELD(name) offsetof(struct top_row, name)
 
 static const struct top_column lock_columns[] = {
-	{ "LOCK", 15, 40, 0, 0, TOP_CUT_FRONT, false, false, TOP_TEXT, FIELD(lock) },
-	{ "WHO", 10, 24, 1, 15, TOP_CUT_END, false, false, TOP_TEXT, FIELD(who) },
-	{ "OWNER", 8, 12, 5, 22, TOP_CUT_END, false, false, TOP_TEXT, FIELD(owner) },
-	{ "HELD", 6, 7, 3, 15, TOP_CUT_END, true, true, TOP_SINCE, FIELD(since) },
-	{ "LEFT", 6, 7, 2, 15, TOP_CUT_END, true, false, TOP_UNTIL, FIELD(until) },
-	{ "WAIT", 5, 5, 4, 18, TOP_CUT_END, true, true, TOP_COUNT, FIELD(waiters) },
-	{ "PULL", 6, 8, 6, 26, TOP_CUT_END, true, true, TOP_PULL, FIELD(pull) },
-	{ "REASON", 16, 40, 7, 40, TOP_CUT_END, false, false, TOP_TEXT, FIELD(reason) },
+	{ "LOCK", 15, 40, 0, FIELD(lock), 0, TOP_CUT_FRONT, TOP_TEXT, false, false },
+	{ "WHO", 10, 24, 15, FIELD(who), 1, TOP_CUT_END, TOP_TEXT, false, false },
+	{ "OWNER", 8, 12, 22, FIELD(owner), 5, TOP_CUT_END, TOP_TEXT, false, false },
+	{ "HELD", 6, 7, 15, FIELD(since), 3, TOP_CUT_END, TOP_SINCE, true, true },
+	{ "LEFT", 6, 7, 15, FIELD(until), 2, TOP_CUT_END, TOP_UNTIL, true, false },
+	{ "WAIT", 5, 5, 18, FIELD(waiters), 4, TOP_CUT_END, TOP_COUNT, true, true },
+	{ "PULL", 6, 8, 26, FIELD(pull), 6, TOP_CUT_END, TOP_PULL, true, true },
+	{ "REASON", 16, 40, 40, FIELD(reason), 7, TOP_CUT_END, TOP_TEXT, false, false },
 };
 
 static const struct top_column queue_columns[] = {
-	{ "LOCK", 14, 40, 0, 0, TOP_CUT_FRONT, false, false, TOP_TEXT, FIELD(lock) },
-	{ "POS", 4, 5, 3, 14, TOP_CUT_END, true, false, TOP_COUNT, FIELD(position) },
-	{ "PRIORITY", 8, 8, 1, 14, TOP_CUT_END, false, true, TOP_PRIORITY, FIELD(priority) },
-	{ "WHO", 10, 24, 2, 14, TOP_CUT_END, false, false, TOP_TEXT, FIELD(who) },
-	{ "OWNER", 8, 12, 5, 22, TOP_CUT_END, false, false, TOP_TEXT, FIELD(owner) },
-	{ "WAITED", 6, 7, 4, 16, TOP_CUT_END, true, true, TOP_SINCE, FIELD(since) },
-	{ "LEFT", 6, 7, 7, 30, TOP_CUT_END, true, false, TOP_UNTIL, FIELD(until) },
-	{ "TICKET", 6, 10, 6, 26, TOP_CUT_END, true, false, TOP_COUNT, FIELD(ticket) },
+	{ "LOCK", 14, 40, 0, FIELD(lock), 0, TOP_CUT_FRONT, TOP_TEXT, false, false },
+	{ "POS", 4, 5, 14, FIELD(position), 3, TOP_CUT_END, TOP_COUNT, true, false },
+	{ "PRIORITY", 8, 8, 14, FIELD(priority), 1, TOP_CUT_END, TOP_PRIORITY, false, true },
+	{ "WHO", 10, 24, 14, FIELD(who), 2, TOP_CUT_END, TOP_TEXT, false, false },
+	{ "OWNER", 8, 12, 22, FIELD(owner), 5, TOP_CUT_END, TOP_TEXT, false, false },
+	{ "WAITED", 6, 7, 16, FIELD(since), 4, TOP_CUT_END, TOP_SINCE, true, true },
+	{ "LEFT", 6, 7, 30, FIELD(until), 7, TOP_CUT_END, TOP_UNTIL, true, false },
+	{ "TICKET", 6, 10, 26, FIELD(ticket), 6, TOP_CUT_END, TOP_COUNT, true, false },
 };
 
 const struct top_column *top_column(enum top_view view, size_t i)

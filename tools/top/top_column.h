@@ -14,14 +14,14 @@ enum top_type { TOP_TEXT, TOP_SINCE, TOP_UNTIL, TOP_COUNT, TOP_PULL, TOP_PRIORIT
 struct top_column {
 	const char *name;
 	size_t width;      /* at least */
-	size_t most;       /* and at most, while others are short of room */
-	unsigned int rank; /* on a narrow terminal, columns of a higher rank are left out first */
+	size_t most;       /* and at most, while others are short of space */
 	size_t first;      /* width that the first column must have before this one is shown */
+	size_t field;      /* offset in struct top_row */
+	unsigned int rank; /* on a narrow terminal, columns of a higher rank are left out first */
 	enum top_cut cut;
+	enum top_type type;
 	bool right;      /* numbers */
 	bool descending; /* the largest first, unless it is reversed */
-	enum top_type type;
-	size_t field; /* offset in struct top_row */
 };
 
 /* The i-th column of a view, or NULL after the last. */
