@@ -65,7 +65,7 @@ static void entry_remove(struct watch *watch, struct watched *entry)
 	entry->pidfd = -1;
 }
 
-static void entry_drop(struct watch *watch, struct watched *entry)
+static void watched_drop(struct watch *watch, struct watched *entry)
 {
 	entry_remove(watch, entry);
 	free(entry);
@@ -93,7 +93,7 @@ void watch_free(struct watch *watch)
 		struct watched *next;
 
 		LIST_FOREACH_SAFE(entry, &watch->buckets[i], link, next)
-			entry_drop(watch, entry);
+			watched_drop(watch, entry);
 	}
 	while (!TAILQ_EMPTY(&watch->left)) {
 		struct watched *entry = TAILQ_FIRST(&watch->left);
@@ -112,7 +112,7 @@ static struct watched_list *bucket_of(struct watch *watch, pid_t pid)
 }
 
 /* Caller holds the mutex. */
-static struct watched *entry_find(struct watch *watch, pid_t pid, uint64_t start)
+static struct watched *watched_find(struct watch *watch, pid_t pid, uint64_t start)
 {
 	struct watched *entry;
 
@@ -152,7 +152,7 @@ static void entry_enter(struct watch *watch, struct watched *entry, bool left)
 }
 
 /* With `bound`, a process that cannot be watched is added as left. Caller holds the mutex. */
-static int entry_make(struct watch *watch, pid_t pid, uint64_t start, bool bound)
+static int watched_make(struct watch *watch, pid_t pid, uint64_t start, bool bound)
 {
 	struct watched *entry = calloc(1, sizeof(*entry));
 	int err;
@@ -173,8 +173,8 @@ static int entry_add(struct watch *watch, pid_t pid, uint64_t start, bool bound)
 	int err = 0;
 
 	pthread_mutex_lock(&watch->mutex);
-	if (entry_find(watch, pid, start) == NULL)
-		err = entry_make(watch, pid, start, bound);
+	if (watched_find(watch, pid, start) == NULL)
+		err = watched_make(watch, pid, start, bound);
 	pthread_mutex_unlock(&watch->mutex);
 	return err;
 }
@@ -194,7 +194,7 @@ bool watch_has(struct watch *watch, pid_t pid, uint64_t start)
 	bool has;
 
 	pthread_mutex_lock(&watch->mutex);
-	has = entry_find(watch, pid, start) != NULL;
+	has = watched_find(watch, pid, start) != NULL;
 	pthread_mutex_unlock(&watch->mutex);
 	return has;
 }
@@ -215,9 +215,9 @@ int watch_remove(struct watch *watch, pid_t pid, uint64_t start)
 	int outcome = 1;
 
 	pthread_mutex_lock(&watch->mutex);
-	entry = entry_find(watch, pid, start);
+	entry = watched_find(watch, pid, start);
 	if (entry != NULL) {
-		entry_drop(watch, entry);
+		watched_drop(watch, entry);
 		outcome = 0;
 	}
 	pthread_mutex_unlock(&watch->mutex);

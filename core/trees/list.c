@@ -98,7 +98,7 @@ static int list_prefix(const struct atlock_query *query, struct record_key *out)
 	return -EINVAL;
 }
 
-static int slice_compare(const void *a, const void *b)
+static int lock_order(const void *a, const void *b)
 {
 	const struct slice *x = a;
 	const struct slice *y = b;
@@ -143,12 +143,12 @@ static int list_holder(struct op *op, struct list *list, struct slice prefix)
 	list->gathered = 0;
 	rc = holder_index_walk(op, &filter, list_gather, list);
 	if (rc == 0 && list->gathered > 0)
-		qsort(list->locks, list->gathered, sizeof(*list->locks), slice_compare);
+		qsort(list->locks, list->gathered, sizeof(*list->locks), lock_order);
 	for (size_t i = 0; i < list->gathered && rc == 0; i++) {
 		struct slice lock = list->locks[i];
 
 		if (lock.len < prefix.len || memcmp(lock.data, prefix.data, prefix.len) != 0 ||
-		    (after.len > 0 && slice_compare(&lock, &after) <= 0))
+		    (after.len > 0 && lock_order(&lock, &after) <= 0))
 			continue;
 		rc = table_lock_get(op, lock, &record);
 		if (rc == 0)

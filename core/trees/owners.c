@@ -135,8 +135,8 @@ static int refer_in_txn(struct op *op)
 }
 
 /* Checks a call and sets up `op` for it. */
-static int call_begin(struct op *op, struct atlock *al, const struct atlock_owners_path *path,
-		      const struct atlock_caller *caller, struct owners_call *call, struct atlock_why *why)
+static int owners_begin(struct op *op, struct atlock *al, const struct atlock_owners_path *path,
+			const struct atlock_caller *caller, struct owners_call *call, struct atlock_why *why)
 {
 	int rc;
 
@@ -157,7 +157,7 @@ int atlock_refer(struct atlock *al, const struct atlock_owners_path *path, const
 {
 	struct owners_call call = { .exclusive = exclusive };
 	struct op op;
-	int rc = call_begin(&op, al, path, caller, &call, why);
+	int rc = owners_begin(&op, al, path, caller, &call, why);
 
 	if (rc < 0)
 		return rc;
@@ -218,7 +218,7 @@ int atlock_unrefer(struct atlock *al, const struct atlock_owners_path *path, con
 {
 	struct owners_call call = { .exclusive = false };
 	struct op op;
-	int rc = call_begin(&op, al, path, caller, &call, why);
+	int rc = owners_begin(&op, al, path, caller, &call, why);
 
 	return rc < 0 ? rc : op_run(&op, unrefer_in_txn);
 }
