@@ -119,7 +119,7 @@ static int round_commit(struct round *round, bool late)
 		return -EHOSTDOWN;
 	}
 	if (rc == COMMIT_LOST)
-		return 0;
+		return late ? -EHOSTDOWN : 0;
 	if (rc != 0)
 		return rc;
 	size_t applied = 0;
@@ -149,9 +149,11 @@ static int round_send(struct round *round, bool late)
 	else if (has_state(round, SLOT_ANSWER))
 		rc = round_barrier(round);
 	slots_reopen(round);
-	if (rc > 0)
-		round->engine->ready = false;
-	return rc < 0 ? rc : 0;
+	if (rc <= 0)
+		return rc;
+	/* The host must join again first. */
+	round->engine->ready = false;
+	return late ? -EHOSTDOWN : 0;
 }
 
 static unsigned int most_conflicts(const struct round *round)

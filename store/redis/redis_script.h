@@ -1,0 +1,32 @@
+/*
+ * The scripts that a realm is kept by. Its hash has, beside the fields "k<key>" with the version (8) and the value,
+ *
+ *	mid       the realm's id
+ *	mepoch    the epoch, in decimal
+ *	mrev      the revision (8), as all numbers below little-endian
+ *	mtag      the tag (8)
+ *	mprocess  run_id of the server process that the epoch is open in
+ *	mreports  run_id, then chain (2), epoch (8), revision (8) and tag (8) of each report
+ *
+ * and its stream an entry with the id <revision>-0 for each entry of the history, in the field "e".
+ *
+ * The epoch stands in the text of the two that are loaded, so a server process that the epoch was not opened in does not have them. They
+ * begin with a line that makes Redis refuse them where writing is refused, also the one that only looks: a master that has lost its place
+ * must not be believed.
+ */
+#ifndef STORE_REDIS_SCRIPT_H
+#define STORE_REDIS_SCRIPT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* With "%s" where the epoch goes. KEYS: hash, stream. See redis_realm.c for the arguments. */
+extern const char redis_commit_script[];
+extern const char redis_barrier_script[];
+
+/* Sent whole each time. */
+extern const char redis_hello_script[];
+extern const char redis_append_script[];
+extern const char redis_create_script[];
+
+#endif

@@ -1,0 +1,336 @@
+/*
+ * Hosts on a real Redis: the scripts do what a realm must, and whatever the server does, calls end in bounded time and no lock is granted twice.
+ */
+#include "realm_fixture.h"
+#include "redis_realm.h"
+#include "redis_server.h"
+#include "scratch.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { A, B };
+#define TIMEOUT 1000 /* ms, of a request; a call may take some of them */
+#define CALL_MAX 8   /* s */
+
+static struct redis_server server;
+
+struct fixture {
+	struct realm_fixture realm; /* its hosts' engines; no realm in memory */
+};
+
+static int host_open(struct fixture *f, int host, bool threads)
+{
+	struct realm_host *h = &f->realm.hosts[host];
+	const struct redis_realm_options redis = {
+		.uri = &server.uri, .realm = "test", .timeout = TIMEOUT, .keep = 10000
+	};
+	const struct remote_options remote = {
+		.cache = h->dir, .host = "host", .host_timeout = 3000, .timeout = 2 * TIMEOUT, .threads = threads
+	};
+	struct remote_adapter *adapter;
+
+	assert_int_equal(redis_realm_open(&adapter, &redis), 0);
+	return remote_open(&h->engine, adapter, &remote, &f->realm.options, f->realm.why, sizeof(f->realm.why));
+}
+
+static void realm_make(int expected)
+{
+	const struct redis_realm_options redis = {
+		.uri = &server.uri, .realm = "test", .timeout = TIMEOUT, .keep = 10000
+	};
+	struct remote_adapter *adapter;
+
+	assert_int_equal(redis_realm_open(&adapter, &redis), 0);
+	assert_int_equal(redis_realm_create(adapter), expected);
+	adapter->ops->close(adapter);
+}
+
+static int setup(void **state)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+
+	assert_non_null(f);
+	redis_server_start(&server, "secret");
+	for (int i = A; i <= B; i++)
+		f->realm.hosts[i].dir = scratch_new();
+	*state = f;
+	return 0;
+}
+
+static void join(struct fixture *f)
+{
+	realm_make(0);
+	for (int i = A; i <= B; i++)
+		if (host_open(f, i, true) != 0)
+			fail_msg("%s", f->realm.why);
+}
+
+static int teardown(void **state)
+{
+	struct fixture *f = *state;
+
+	for (int i = A; i <= B; i++) {
+		realm_close(&f->realm, i);
+		scratch_remove(f->realm.hosts[i].dir);
+	}
+	redis_server_stop(&server);
+	free(f);
+	return 0;
+}
+
+static time_t seconds(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec;
+}
+
+/* Takes a lock, however long the realm takes to open. */
+static void take_in_the_end(struct fixture *f, int host, struct lock_call *call)
+{
+	time_t until = seconds() + 30;
+	int rc;
+
+	while ((rc = lock_take(&f->realm, host, call)) != 0 && seconds() < until)
+		(void)usleep(50000);
+	assert_int_equal(rc, 0);
+}
+
+static void a_realm_is_made_once_and_by_request(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_int_equal(host_open(f, A, true), -ENOENT);
+	realm_make(0);
+	realm_make(-EEXIST);
+	assert_int_equal(host_open(f, A, true), 0);
+}
+
+static void a_wrong_password_is_told(void **state)
+{
+	struct fixture *f = *state;
+
+	realm_make(0);
+	(void)snprintf(server.uri.password, sizeof(server.uri.password), "wrong");
+	assert_int_equal(host_open(f, A, true), -EACCES);
+}
+
+/* What docs/REMOTE.md tells operators to allow. */
+#define RIGHTS                                                                                    \
+	"ACL SETUSER %s on >pass resetkeys ~atlantis:enhanced:{test}:* +info +script|load +eval " \
+	"+evalsha +hmget +hset +hdel +hscan +xadd +xrange +xread"
+
+static void the_documented_rights_are_enough_and_needed(void **state)
+{
+	static const char *const needed[] = { "evalsha", "hset", "hdel", "hscan", "xadd", "xrange", "xread" };
+	struct fixture *f = *state;
+	struct lock_call a = { .lock = "l1" };
+	char command[512];
+
+	realm_make(0);
+	(void)snprintf(command, sizeof(command), RIGHTS, "bob");
+	redis_server_tell(&server, command);
+	(void)snprintf(server.uri.user, sizeof(server.uri.user), "bob");
+	(void)snprintf(server.uri.password, sizeof(server.uri.password), "pass");
+	for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++) {
+		(void)snprintf(command, sizeof(command), "ACL SETUSER bob -%s", needed[i]);
+		redis_server_tell(&server, command);
+		if (host_open(f, A, true) != -EACCES)
+			fail_msg("without %s: %s", needed[i], f->realm.why);
+		(void)snprintf(command, sizeof(command), "ACL SETUSER bob +%s", needed[i]);
+		redis_server_tell(&server, command);
+	}
+	assert_int_equal(host_open(f, A, true), 0);
+	assert_int_equal(lock_take(&f->realm, A, &a), 0);
+	assert_int_equal(lock_drop(&f->realm, A, &a), 0);
+}
+
+static void hosts_share_locks(void **state)
+{
+	struct fixture *f = *state;
+	struct lock_call a = { .lock = "l1" };
+	struct lock_call b = { .lock = "l1" };
+
+	join(f);
+	assert_int_equal(lock_take(&f->realm, A, &a), 0);
+	assert_int_equal(lock_token(&f->realm, B, "l1"), a.token);
+	assert_int_equal(lock_take(&f->realm, B, &b), -EBUSY);
+	assert_int_equal(lock_drop(&f->realm, A, &a), 0);
+	assert_int_equal(lock_take(&f->realm, B, &b), 0);
+	assert_true(b.token > a.token);
+	assert_int_equal(lock_token(&f->realm, A, "l1"), b.token);
+}
+
+#define THREADS 4
+#define ROUNDS 50
+
+struct worker {
+	pthread_t thread;
+	struct fixture *f;
+	int host;
+	int error;
+};
+
+/* Takes and drops locks that the threads of both hosts want. */
+static void *work(void *arg)
+{
+	struct worker *worker = arg;
+
+	for (int i = 0; i < ROUNDS && worker->error == 0; i++) {
+		struct lock_call call = { .lock = i % 2 == 0 ? "l1" : "l2" };
+		int rc;
+
+		while ((rc = lock_take(&worker->f->realm, worker->host, &call)) == -EBUSY || rc == -EAGAIN)
+			;
+		if (rc == 0)
+			while ((rc = lock_drop(&worker->f->realm, worker->host, &call)) == -EAGAIN)
+				;
+		worker->error = rc;
+	}
+	return NULL;
+}
+
+static void threads_of_both_hosts_take_turns(void **state)
+{
+	struct fixture *f = *state;
+	struct worker workers[2 * THREADS];
+
+	join(f);
+	for (int i = 0; i < 2 * THREADS; i++) {
+		workers[i] = (struct worker){ .f = f, .host = i % 2 };
+		assert_int_equal(pthread_create(&workers[i].thread, NULL, work, &workers[i]), 0);
+	}
+	for (int i = 0; i < 2 * THREADS; i++) {
+		pthread_join(workers[i].thread, NULL);
+		assert_int_equal(workers[i].error, 0);
+	}
+	assert_int_equal(lock_token(&f->realm, A, "l1"), 0);
+	assert_int_equal(lock_token(&f->realm, B, "l2"), 0);
+}
+
+static void a_restart_keeps_locks_and_order(void **state)
+{
+	struct fixture *f = *state;
+	struct lock_call a = { .lock = "l1" };
+	struct lock_call b = { .lock = "l1" };
+
+	join(f);
+	assert_int_equal(lock_take(&f->realm, A, &a), 0);
+	redis_server_restart(&server);
+	struct lock_call other = { .lock = "l2" };
+	take_in_the_end(f, B, &other);
+	assert_int_equal(lock_token(&f->realm, B, "l1"), a.token);
+	assert_int_equal(lock_take(&f->realm, B, &b), -EBUSY);
+	assert_int_equal(lock_drop(&f->realm, A, &a), 0);
+	assert_int_equal(lock_take(&f->realm, B, &b), 0);
+	assert_true(b.token > a.token);
+}
+
+static void scripts_that_are_gone_are_loaded_again(void **state)
+{
+	struct fixture *f = *state;
+	struct lock_call a = { .lock = "l1" };
+
+	join(f);
+	redis_server_tell(&server, "SCRIPT FLUSH");
+	assert_int_equal(lock_take(&f->realm, A, &a), 0);
+	assert_int_equal(lock_token(&f->realm, B, "l1"), a.token);
+}
+
+static void an_emptied_server_grants_nothing(void **state)
+{
+	struct fixture *f = *state;
+	struct lock_call a = { .lock = "l1" };
+
+	join(f);
+	redis_server_tell(&server, "FLUSHALL");
+	assert_true(lock_take(&f->realm, A, &a) < 0);
+	realm_make(0);
+	assert_int_equal(lock_take(&f->realm, B, &a), -EHOSTDOWN);
+}
+
+static void a_stopped_server_ends_calls_and_settles_them(void **state)
+{
+	struct fixture *f = *state;
+	struct lock_call a = { .lock = "l1" };
+	struct lock_call other = { .lock = "l2" };
+
+	join(f);
+	assert_int_equal(kill(server.pid, SIGSTOP), 0);
+	time_t begun = seconds();
+	assert_int_equal(lock_take(&f->realm, A, &a), -EIO);
+	assert_true(seconds() - begun <= CALL_MAX);
+	assert_int_equal(kill(server.pid, SIGCONT), 0);
+	take_in_the_end(f, A, &other);
+	/* Whatever became of the call, it is over: nothing changes by itself any more. */
+	uint64_t token = lock_token(&f->realm, B, "l1");
+	assert_true(token == 0 || token == a.token);
+	assert_int_equal(lock_token(&f->realm, A, "l1"), token);
+}
+
+static void a_full_or_demoted_server_refuses(void **state)
+{
+	struct fixture *f = *state;
+	struct lock_call a = { .lock = "l1" };
+
+	join(f);
+	redis_server_tell(&server, "CONFIG SET maxmemory 1");
+	assert_int_equal(lock_take(&f->realm, A, &a), -ENOSPC);
+	redis_server_tell(&server, "CONFIG SET maxmemory 0");
+	take_in_the_end(f, A, &a);
+	redis_server_tell(&server, "REPLICAOF 127.0.0.1 1");
+	struct lock_call b = { .lock = "l2" };
+	assert_int_equal(lock_take(&f->realm, B, &b), -EHOSTDOWN);
+	/* A server that may not write is not believed about what it has, either. */
+	assert_int_equal(lock_take(&f->realm, B, &a), -EHOSTDOWN);
+}
+
+static void a_trimmed_stream_is_a_resync(void **state)
+{
+	struct fixture *f = *state;
+	struct lock_call a = { .lock = "l1" };
+
+	realm_make(0);
+	assert_int_equal(host_open(f, A, false), 0);
+	assert_int_equal(host_open(f, B, false), 0);
+	for (int i = 0; i < 20; i++) {
+		assert_int_equal(lock_take(&f->realm, A, &a), 0);
+		if (i < 19)
+			assert_int_equal(lock_drop(&f->realm, A, &a), 0);
+	}
+	redis_server_tell(&server, "XTRIM atlantis:enhanced:{test}:l MAXLEN 1");
+	assert_int_equal(lock_token(&f->realm, B, "l1"), a.token);
+}
+
+#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		CASE(a_realm_is_made_once_and_by_request),
+		CASE(a_wrong_password_is_told),
+		CASE(the_documented_rights_are_enough_and_needed),
+		CASE(hosts_share_locks),
+		CASE(threads_of_both_hosts_take_turns),
+		CASE(a_restart_keeps_locks_and_order),
+		CASE(scripts_that_are_gone_are_loaded_again),
+		CASE(an_emptied_server_grants_nothing),
+		CASE(a_stopped_server_ends_calls_and_settles_them),
+		CASE(a_full_or_demoted_server_refuses),
+		CASE(a_trimmed_stream_is_a_resync),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
