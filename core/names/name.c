@@ -235,57 +235,11 @@ static const struct tree *tree_of(const struct atlock_name *name)
 	return NULL;
 }
 
-/*
- * The directory that this thread walked last, and the state after it. One call names its lock more than once, and the
- * next call mostly names a neighbour. Always valid: the result depends on the path alone.
- */
-static _Thread_local struct {
-	char dir[ATLOCK_COMPONENT_MAX + 1];
-	size_t dir_len; /* 0: none */
-	const struct tree *tree;
-	struct walk walk;
-	unsigned char key[ATLOCK_COMPONENT_MAX + 1];
-	uint16_t key_len;
-} last;
-
-static void last_keep(const char *dir, size_t dir_len, const struct tree *tree, const struct walk *walk)
-{
-	if (dir_len > sizeof(last.dir) || walk->out->len > sizeof(last.key))
-		return;
-	memcpy(last.dir, dir, dir_len);
-	last.dir_len = dir_len;
-	last.tree = tree;
-	last.walk = *walk;
-	last.walk.out = NULL;
-	last.walk.why = NULL;
-	memcpy(last.key, walk->out->key, walk->out->len);
-	last.key_len = walk->out->len;
-}
-
-/* Resumes behind that directory; NULL if `dir` is another one. */
-static const struct tree *last_take(const char *dir, size_t dir_len, struct walk *walk)
-{
-	struct atlock_name *out = walk->out;
-	struct atlock_why *why = walk->why;
-
-	if (dir_len == 0 || dir_len != last.dir_len || memcmp(dir, last.dir, dir_len) != 0)
-		return NULL;
-	*walk = last.walk;
-	walk->out = out;
-	walk->why = why;
-	key_begin(out, last.tree->key);
-	memcpy(out->key, last.key, last.key_len);
-	out->len = last.key_len;
-	return last.tree;
-}
-
 /* Walks a whole path into `out`. Returns an enum atlock_path, or a negative errno. */
 static int path_walk(const char *path, struct atlock_name *out, struct atlock_why *why)
 {
 	struct walk walk = { .out = out, .why = why };
 	const struct tree *tree;
-	const char *from = path;
-	const char *slash;
 	size_t len;
 	int err;
 
@@ -295,21 +249,13 @@ static int path_walk(const char *path, struct atlock_name *out, struct atlock_wh
 	if (strnlen(path, ATLOCK_PATH_MAX) == ATLOCK_PATH_MAX)
 		return why_set(why, -ENAMETOOLONG, ATLOCK_INVALID_REQUEST, "a path has less than %d bytes",
 			       ATLOCK_PATH_MAX);
-	slash = strrchr(path, '/');
-	len = slash ? (size_t)(slash - path) : 0;
-	tree = last_take(path, len, &walk);
-	if (!tree) {
-		len = strcspn(path, "/");
-		tree = tree_named(path, len);
-		if (!tree)
-			return why_set(why, -ENOENT, ATLOCK_LOCK_NOT_FOUND,
-				       "there are no locks in \"%.*s\": try repos, custom, global or shared", (int)len,
-				       path);
-		key_begin(out, tree->key);
-	}
+	len = strcspn(path, "/");
+	tree = tree_named(path, len);
+	if (!tree)
+		return why_set(why, -ENOENT, ATLOCK_LOCK_NOT_FOUND,
+			       "there are no locks in \"%.*s\": try repos, custom, global or shared", (int)len, path);
+	key_begin(out, tree->key);
 	for (path += len; *path == '/'; path += len) {
-		if (path == slash)
-			last_keep(from, (size_t)(slash - from), tree, &walk);
 		path++;
 		len = strcspn(path, "/");
 		err = component_size_check(path, len, why);
