@@ -273,10 +273,8 @@ static size_t short_get(const unsigned char *in, size_t len, uint64_t *out)
 	return 0;
 }
 
-#define INLINE static inline __attribute__((always_inline))
-
 /* Appends a field at `out + at`. Returns its end, or 0 if it does not fit. */
-INLINE size_t field_put(const struct field *field, const void *record, unsigned char *out, size_t at)
+static size_t field_put(const struct field *field, const void *record, unsigned char *out, size_t at)
 {
 	const unsigned char *from = (const unsigned char *)record + field->offset;
 	size_t width = widths[field->type];
@@ -303,7 +301,7 @@ INLINE size_t field_put(const struct field *field, const void *record, unsigned 
 }
 
 /* Reads the field at `in + at`, before `end`. Returns its end, or 0 if it is invalid. */
-INLINE size_t field_get(const struct field *field, const unsigned char *in, size_t at, size_t end, void *record)
+static size_t field_get(const struct field *field, const unsigned char *in, size_t at, size_t end, void *record)
 {
 	unsigned char *to = (unsigned char *)record + field->offset;
 	size_t width = widths[field->type];
@@ -346,65 +344,6 @@ static size_t fields_get(const struct layout *layout, const unsigned char *in, s
 	return at;
 }
 
-/*
- * The same for a layout known at compile time: the compiler unrolls the loop over the fields. Worth it for the current
- * version of the records that every acquire, release and grant uses.
- */
-INLINE size_t known_put(const struct field *fields, size_t count, const void *record, unsigned char *out, size_t at)
-{
-#pragma GCC unroll 32
-	for (size_t i = 0; i < count; i++) {
-		at = field_put(&fields[i], record, out, at);
-		if (at == 0)
-			return 0;
-	}
-	return at;
-}
-
-INLINE size_t known_get(const struct field *fields, size_t count, const unsigned char *in, size_t at, size_t end,
-			void *record)
-{
-#pragma GCC unroll 32
-	for (size_t i = 0; i < count; i++) {
-		at = field_get(&fields[i], in, at, end, record);
-		if (at == 0)
-			return 0;
-	}
-	return at;
-}
-
-#define KNOWN(name) name##_fields, sizeof(name##_fields) / sizeof(name##_fields[0])
-
-static size_t record_put(enum record_kind kind, const void *record, unsigned char *out, size_t at)
-{
-	switch (kind) {
-	case RECORD_COUNTER: return known_put(KNOWN(counter), record, out, at);
-	case RECORD_TAIL: return known_put(KNOWN(tail), record, out, at);
-	case RECORD_LOCK: return known_put(KNOWN(lock), record, out, at);
-	case RECORD_TICKET: return known_put(KNOWN(ticket), record, out, at);
-	case RECORD_QUEUE: return known_put(KNOWN(queue), record, out, at);
-	case RECORD_DIR: return known_put(KNOWN(dir), record, out, at);
-	case RECORD_EVENT: return known_put(KNOWN(event), record, out, at);
-	case RECORD_RELEASED: return known_put(KNOWN(released), record, out, at);
-	default: return fields_put(&layouts[kind], record, out, at);
-	}
-}
-
-static size_t record_get(enum record_kind kind, const unsigned char *in, size_t at, size_t end, void *record)
-{
-	if (in[1] != layouts[kind].version)
-		return fields_get(&layouts[kind], in, at, end, record);
-	switch (kind) {
-	case RECORD_COUNTER: return known_get(KNOWN(counter), in, at, end, record);
-	case RECORD_TAIL: return known_get(KNOWN(tail), in, at, end, record);
-	case RECORD_LOCK: return known_get(KNOWN(lock), in, at, end, record);
-	case RECORD_TICKET: return known_get(KNOWN(ticket), in, at, end, record);
-	case RECORD_QUEUE: return known_get(KNOWN(queue), in, at, end, record);
-	case RECORD_DIR: return known_get(KNOWN(dir), in, at, end, record);
-	default: return fields_get(&layouts[kind], in, at, end, record);
-	}
-}
-
 int record_encode(enum record_kind kind, const void *record, unsigned char out[RECORD_MAX])
 {
 	uint32_t crc;
@@ -412,7 +351,7 @@ int record_encode(enum record_kind kind, const void *record, unsigned char out[R
 
 	out[0] = (unsigned char)kind;
 	out[1] = layouts[kind].version;
-	at = record_put(kind, record, out, 2);
+	at = fields_put(&layouts[kind], record, out, 2);
 	if (at == 0)
 		return -EMSGSIZE;
 	crc = htole32(crc32c(out, at));
@@ -434,5 +373,5 @@ int record_decode(enum record_kind kind, struct slice value, void *record)
 		return -EBADMSG;
 	if (in[1] > layout->version)
 		return -EPROTONOSUPPORT;
-	return record_get(kind, in, 2, end, record) == end ? 0 : -EBADMSG;
+	return fields_get(layout, in, 2, end, record) == end ? 0 : -EBADMSG;
 }
