@@ -48,7 +48,6 @@ static struct layer *layer_make(struct layer_bytes *bytes, uint64_t base, size_t
 	layer->frozen = NULL;
 	layer->next = 0;
 	layer->overflow = 0;
-	layer->runs = 0;
 	layer->writes = (struct writes){ .list = layer->list, .count = 0 };
 	return layer;
 }
@@ -139,33 +138,12 @@ static size_t write_overflow(const struct txn_write *write)
 	return lmdb_pages_of_value(PAGE_LEAST, write->key.len, write->value.len);
 }
 
-/*
- * Most keys are searched for among those of the same table, which is told by the first byte: of the few that every commit
- * changes, or of one table's instead of all.
- */
-static size_t layer_find(const struct layer *layer, struct slice key, bool *same)
-{
-	unsigned char first = *(const unsigned char *)key.data;
-	size_t from = 0;
-	size_t i = 0;
-
-	if (layer->runs == SIZE_MAX)
-		return writes_find(&layer->writes, key, same);
-	for (; i < layer->runs && layer->run[i].first < first; i++)
-		from = layer->run[i].end;
-	*same = false;
-	if (i == layer->runs || layer->run[i].first != first)
-		return from;
-	struct writes run = { .list = layer->writes.list + from, .count = layer->run[i].end - from };
-	return from + writes_find(&run, key, same);
-}
-
 const struct txn_write *layer_get(const struct layer *layer, struct slice key)
 {
 	bool same = false;
 
 	for (; layer != NULL; layer = layer->frozen) {
-		size_t at = layer_find(layer, key, &same);
+		size_t at = writes_find(&layer->writes, key, &same);
 
 		if (same)
 			return layer->writes.list[at];
@@ -190,28 +168,6 @@ size_t layer_overflow(const struct layer *layer)
 	return layer->overflow + (layer->frozen == NULL ? 0 : layer->frozen->overflow);
 }
 
-/* One key more that begins with this byte. */
-static void run_count(struct layer *layer, unsigned char first)
-{
-	size_t i = 0;
-
-	if (layer->runs == SIZE_MAX)
-		return;
-	while (i < layer->runs && layer->run[i].first < first)
-		i++;
-	if (i == layer->runs || layer->run[i].first != first) {
-		if (layer->runs == LAYER_RUNS) {
-			layer->runs = SIZE_MAX;
-			return;
-		}
-		memmove(layer->run + i + 1, layer->run + i, (layer->runs - i) * sizeof(layer->run[0]));
-		layer->run[i] = (struct layer_run){ .first = first, .end = i == 0 ? 0 : layer->run[i - 1].end };
-		layer->runs++;
-	}
-	for (; i < layer->runs; i++)
-		layer->run[i].end++;
-}
-
 /* Copies `count` writes of the lower layer. */
 static void list_append(struct layer *to, struct txn_write *const *from, size_t count)
 {
@@ -229,8 +185,6 @@ static struct layer *layer_like(const struct layer *below, size_t more)
 	layer->frozen = below->frozen == NULL ? NULL : layer_hold(below->frozen);
 	layer->next = below->next;
 	layer->overflow = below->overflow;
-	layer->runs = below->runs;
-	memcpy(layer->run, below->run, sizeof(layer->run));
 	return layer;
 }
 
@@ -245,15 +199,13 @@ struct layer *layer_add(const struct layer *below, const struct writes *writes)
 	for (size_t i = 0; i < writes->count; i++) {
 		const struct txn_write *write = writes->list[i];
 		bool same;
-		size_t at = layer_find(below, write->key, &same);
+		size_t at = writes_find(old, write->key, &same);
 
 		list_append(layer, old->list + done, at - done);
 		list_append(layer, &writes->list[i], 1);
 		layer->overflow += write_overflow(write);
 		if (same)
 			layer->overflow -= write_overflow(old->list[at]);
-		else
-			run_count(layer, *(const unsigned char *)write->key.data);
 		done = at + same;
 	}
 	list_append(layer, old->list + done, old->count - done);

@@ -10,8 +10,6 @@
 
 #define LAYER_MAX 2048 /* writes, and pages of long values: all of them are gone through for each commit */
 
-#define LAYER_RUNS 32
-
 /*
  * Writes that are committed and not LMDB's yet, laid over its transaction `base`. Never changes.
  *
@@ -26,11 +24,6 @@ struct layer {
 	struct layer *frozen; /* NULL: no flush runs */
 	uint64_t next;        /* mark of the transaction that `frozen` becomes; 0: none */
 	size_t overflow;      /* pages of values that do not fit a leaf */
-	size_t runs;          /* of keys that begin with the same byte; SIZE_MAX: too many to be counted */
-	struct layer_run {
-		unsigned char first;
-		uint32_t end; /* in `writes` */
-	} run[LAYER_RUNS];
 	struct writes writes;
 	size_t capacity; /* of the list */
 	struct txn_write *list[];
