@@ -40,19 +40,6 @@ void calls_free(struct calls *calls)
 	free(calls);
 }
 
-/* The call that was freed last, which is in the processor's cache, or a new one. */
-static struct call *call_new(struct calls *calls)
-{
-	struct call *call;
-
-	pthread_mutex_lock(&calls->mutex);
-	call = TAILQ_FIRST(&calls->free);
-	if (call != NULL)
-		TAILQ_REMOVE(&calls->free, call, link);
-	pthread_mutex_unlock(&calls->mutex);
-	return call != NULL ? call : malloc(sizeof(*call));
-}
-
 void call_free(struct call *call)
 {
 	struct fs *fs = call->fs;
@@ -65,11 +52,19 @@ void call_free(struct call *call)
 		fs->wire->ended(fs, share);
 }
 
+/* Takes the call that was freed last, which is in the processor's cache, or a new one. */
 struct call *call_begin(fuse_req_t req, struct node *node, const char *name, enum act act)
 {
 	struct fs *fs = fuse_req_userdata(req);
-	struct call *call = call_new(fs->calls);
+	struct call *call;
 
+	pthread_mutex_lock(&fs->calls->mutex);
+	call = TAILQ_FIRST(&fs->calls->free);
+	if (call != NULL)
+		TAILQ_REMOVE(&fs->calls->free, call, link);
+	pthread_mutex_unlock(&fs->calls->mutex);
+	if (call == NULL)
+		call = malloc(sizeof(*call));
 	if (call == NULL) {
 		fuse_reply_err(req, ENOMEM);
 		return NULL;

@@ -106,11 +106,6 @@ void fair_free(struct fair *fair)
 	free(fair);
 }
 
-static bool share_is_listed(const struct fair *fair, const struct share *share)
-{
-	return share != &fair->urgent && share != &fair->spare;
-}
-
 /* The user's share. The caller adds a request to it, in progress or waiting, so it is no longer idle. */
 static struct share *share_of(struct fair *fair, uid_t uid)
 {
@@ -247,7 +242,7 @@ struct share *fair_hold(struct fair *fair, uid_t uid)
 void fair_leave(struct fair *fair, struct share *share)
 {
 	share->under_way--;
-	if (share->under_way > 0 || share_waits(share) || !share_is_listed(fair, share))
+	if (share->under_way > 0 || share_waits(share) || share == &fair->urgent || share == &fair->spare)
 		return;
 	TAILQ_INSERT_TAIL(&fair->idle, share, idle);
 	if (fair->idle_count < FAIR_IDLE) {

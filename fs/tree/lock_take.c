@@ -114,13 +114,11 @@ static int lock_take(struct call *call, struct node *dir, mode_t mode, struct ha
 {
 	int err = path_lock(call, dir, call->name, &call->lock);
 
-	if (err == 0)
-		err = permit_change(call, dir);
-	if (err == 0) {
-		call->stamp = cache_stamp(call->fs->cache, &call->lock);
-		err = caller_identify(call, call->lock.who, &call->caller);
-	}
-	if (err != 0)
+	if (err < 0)
+		return err;
+	call->stamp = cache_stamp(call->fs->cache, &call->lock);
+	err = caller_identify(call, call->lock.who, &call->caller);
+	if (err < 0)
 		return err;
 	ask_begin(call);
 	call->ask.exclusive = (handle->flags & O_EXCL) != 0;
@@ -137,8 +135,6 @@ int lock_create(struct call *call, struct node *dir, const char *name, mode_t mo
 	if (handle_writes(handle) || (handle->flags & O_EXCL) != 0)
 		return lock_take(call, dir, mode, handle);
 	err = path_lock(call, dir, name, &call->lock);
-	if (err == 0)
-		err = permit_change(call, dir);
 	if (err == 0)
 		err = lock_stat(call, &call->lock, &out->st, &out->life);
 	if (err < 0)
@@ -166,8 +162,6 @@ int lock_unlink(struct call *call, struct node *dir, const char *name)
 {
 	int err = path_lock(call, dir, name, &call->lock);
 
-	if (err == 0)
-		err = permit_change(call, dir);
 	if (err == 0)
 		err = caller_naming(call, &call->lock, &call->caller);
 	if (err != 0)
