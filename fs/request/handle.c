@@ -40,12 +40,13 @@ struct handles *handles_new(void)
 	return NULL;
 }
 
-static void content_free(struct content *content)
+static void content_free(const struct handle *handle, struct content *content)
 {
 	if (content == NULL)
 		return;
 	pthread_mutex_lock(&content->mutex);
 	texts_leave(content);
+	(void)texts_tail(handle, content, 0);
 	pthread_mutex_unlock(&content->mutex);
 	pthread_mutex_destroy(&content->mutex);
 	free(content->caller);
@@ -58,7 +59,7 @@ static void content_free(struct content *content)
 
 static void handle_free(struct handle *handle)
 {
-	content_free(atomic_load(&handle->content));
+	content_free(handle, atomic_load(&handle->content));
 	flocked_free(atomic_load(&handle->flocked));
 	free(handle);
 }
@@ -200,7 +201,7 @@ struct content *handle_content(struct handle *handle)
 	made->replace = (handle->flags & O_TRUNC) != 0;
 	if (atomic_compare_exchange_strong(&handle->content, &content, made))
 		return made;
-	content_free(made);
+	content_free(handle, made);
 	return content;
 }
 

@@ -50,12 +50,13 @@ struct content {
 	bool sized;           /* stat reported its length, and it was not read since */
 	bool done;            /* it was read to its end */
 	size_t pos;           /* read position in a file without offsets */
-	char *tail;           /* incomplete end of a write; see lock_write.c */
+	char *tail;           /* incomplete end of a write; see lock_write.c, and texts_tail() */
 	size_t tail_len;
 	void *cursor; /* owned by the kind; freed with free() */
 	int refused;  /* error of a text whose writer has been answered only for its first pieces */
 	bool tail_applied;
 	bool replace;        /* truncated: the next write replaces instead of merging */
+	bool asked;          /* a read or write has asked for the lock; see kind_wait.c */
 	bool paged;          /* the page cache has parts of the text */
 	bool dropped;        /* text and cursor were dropped; see texts.h, as all below */
 	uint64_t sum;        /* checksum of the dropped text; `len` is still its length */

@@ -1,16 +1,18 @@
 #include "texts.h"
 
 #include <bsd/sys/tree.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 TAILQ_HEAD(contents, content);
 
-/* Exists only while it has a text. */
+/* Exists only while it has a text, or an unfinished write. */
 struct text_user {
 	RB_ENTRY(text_user) link;
 	uid_t uid;
 	size_t bytes;
+	size_t tails;
 	struct contents contents; /* the one whose text was made first is first */
 };
 
@@ -20,6 +22,7 @@ struct texts {
 	pthread_mutex_t mutex;
 	struct text_users users; /* mutex, as the next */
 	size_t bytes;
+	size_t tails;
 };
 
 static int user_compare(const struct text_user *a, const struct text_user *b)
@@ -75,7 +78,7 @@ static void user_remove(struct texts *texts, struct text_user *user, struct cont
 
 static void user_end(struct texts *texts, struct text_user *user)
 {
-	if (!TAILQ_EMPTY(&user->contents))
+	if (!TAILQ_EMPTY(&user->contents) || user->tails > 0)
 		return;
 	RB_REMOVE(text_users, &texts->users, user);
 	free(user);
@@ -190,6 +193,41 @@ void texts_leave(struct content *content)
 	pthread_mutex_lock(&texts->mutex);
 	texts_remove(content);
 	pthread_mutex_unlock(&texts->mutex);
+}
+
+int texts_tail(const struct handle *handle, const struct content *content, size_t len)
+{
+	struct texts *texts = handle->fs->texts;
+	struct text_user *user;
+	int err = 0;
+
+	if (content->tail_len == len)
+		return 0;
+	pthread_mutex_lock(&texts->mutex);
+	user = user_of(texts, handle->uid);
+	if (user == NULL) {
+		err = -ENOMEM;
+	} else {
+		size_t mine = user->tails - content->tail_len + len;
+		size_t all = texts->tails - content->tail_len + len;
+
+		if (len > content->tail_len && (mine > TAILS_OF_USER || all > TAILS_IN_ALL)) {
+			err = -EDQUOT;
+		} else {
+			user->tails = mine;
+			texts->tails = all;
+		}
+		user_end(texts, user);
+	}
+	pthread_mutex_unlock(&texts->mutex);
+	return err;
+}
+
+int texts_tail_refuse(struct call *call)
+{
+	return call_refuse(call, -EDQUOT, ATLOCK_QUOTA,
+			   "your open files have %zu KiB of unfinished writes, or all users' %zu: close some of them",
+			   TAILS_OF_USER / 1024, TAILS_IN_ALL / 1024);
 }
 
 void texts_drop(struct content *content)

@@ -15,6 +15,8 @@
 
 #define TEXTS_OF_USER ((size_t)1 << 20) /* bytes */
 #define TEXTS_IN_ALL ((size_t)16 << 20)
+#define TAILS_OF_USER ((size_t)4 << 20)
+#define TAILS_IN_ALL ((size_t)64 << 20)
 
 struct texts *texts_new(void);
 
@@ -32,6 +34,16 @@ void texts_leave(struct content *content);
 
 /* Call with the content's mutex held: frees its text, and keeps its checksum. */
 void texts_drop(struct content *content);
+
+/*
+ * Call with the content's mutex held, before its `tail_len` changes to `len`: counts the unfinished writes of the
+ * handle's user, which cannot be dropped. -EDQUOT if they, or those of all users, would exceed their budget. Fewer bytes than before
+ * never fail.
+ */
+int texts_tail(const struct handle *handle, const struct content *content, size_t len);
+
+/* The refusal of a write for which texts_tail() returned -EDQUOT. */
+int texts_tail_refuse(struct call *call);
 
 /* Whether this text is the one that was dropped. */
 bool texts_same(const struct content *content, const char *text, size_t len);

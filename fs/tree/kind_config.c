@@ -95,7 +95,7 @@ static int option_set(struct call *call, struct node *node, struct handle *handl
 
 	if (err == 0)
 		err = atlock_may_configure(call->al, &caller, node->component, &call->why);
-	if (err == 0 && ((which & ~FUSE_SET_ATTR_SIZE) != 0 || want->st_size != 0))
+	if (err == 0 && ((which & ~(FUSE_SET_ATTR_SIZE | FUSE_SET_ATTR_OPEN)) != 0 || want->st_size != 0))
 		err = call_refuse(call, -EPERM, ATLOCK_PERMISSION_DENIED,
 				  "only the value of an option can be changed: write it");
 	return err;

@@ -185,7 +185,7 @@ static int anchor_set(struct call *call, struct node *node, struct handle *handl
 	(void)node;
 	if (err == 0)
 		err = anchor_permit(call, &caller);
-	if (err == 0 && ((which & ~FUSE_SET_ATTR_SIZE) != 0 || want->st_size != 0))
+	if (err == 0 && ((which & ~(FUSE_SET_ATTR_SIZE | FUSE_SET_ATTR_OPEN)) != 0 || want->st_size != 0))
 		err = call_refuse(call, -EPERM, ATLOCK_PERMISSION_DENIED,
 				  "write NUMBER:HASH of the last archived event");
 	return err;

@@ -12,6 +12,7 @@
 #include "handle.h"
 #include "pull_row.h"
 #include "rows.h"
+#include "texts.h"
 
 static const char *const files[] = {
 	[ATLOCK_PULL_HEAD] = "head",
@@ -97,12 +98,13 @@ static int file_apply(struct call *call, struct node *node, struct content *cont
 }
 
 /* Applies the text that waited and removes it from the open file; it is not tried again, even if it was refused. */
-static int tail_apply(struct call *call, struct node *node, struct content *content)
+static int tail_apply(struct call *call, struct node *node, const struct handle *handle, struct content *content)
 {
 	char *text = content->tail;
 	size_t len = content->tail_len;
 	int err;
 
+	(void)texts_tail(handle, content, 0);
 	content->tail = NULL;
 	content->tail_len = 0;
 	err = file_apply(call, node, content, text, len);
@@ -134,10 +136,31 @@ static int refusal_take(struct call *call, struct content *content)
 	return err;
 }
 
+/* Adds to the text that waits. */
+static int tail_add(struct call *call, const struct handle *handle, struct content *content, const char *data,
+		    size_t len)
+{
+	size_t sum = content->tail_len + len;
+	char *text;
+	int err;
+
+	if (sum > ATLOCK_PULL_BYTES)
+		return call_refuse(call, -EDQUOT, ATLOCK_QUOTA, "at most %d bytes at once", ATLOCK_PULL_BYTES);
+	text = realloc(content->tail, sum);
+	if (text == NULL)
+		return -ENOMEM;
+	content->tail = text;
+	err = texts_tail(handle, content, sum);
+	if (err < 0)
+		return err == -EDQUOT ? texts_tail_refuse(call) : err;
+	memcpy(text + content->tail_len, data, len);
+	content->tail_len = sum;
+	return 0;
+}
+
 static int file_write(struct call *call, struct node *node, struct handle *handle, const char *data, size_t len)
 {
 	struct content *content;
-	char *text;
 	int err;
 
 	if (len == 0)
@@ -148,19 +171,12 @@ static int file_write(struct call *call, struct node *node, struct handle *handl
 	err = refusal_take(call, content);
 	if (err < 0)
 		goto done;
-	text = content->tail_len + len > ATLOCK_PULL_BYTES ? NULL : realloc(content->tail, content->tail_len + len);
-	if (text == NULL) {
-		err = call_refuse(call, -EDQUOT, ATLOCK_QUOTA, "at most %d bytes at once", ATLOCK_PULL_BYTES);
-	} else {
-		content->tail = text;
-		memcpy(text + content->tail_len, data, len);
-		content->tail_len += len;
-		if (!write_goes_on(len)) {
-			bool pieces = content->tail_len > len;
+	err = tail_add(call, handle, content, data, len);
+	if (err == 0 && !write_goes_on(len)) {
+		bool pieces = content->tail_len > len;
 
-			err = tail_apply(call, node, content);
-			content->refused = pieces ? err : 0;
-		}
+		err = tail_apply(call, node, handle, content);
+		content->refused = pieces ? err : 0;
 	}
 done:
 	pthread_mutex_unlock(&content->mutex);
@@ -176,7 +192,7 @@ static int file_flush(struct call *call, struct node *node, struct handle *handl
 		return -ENOMEM;
 	err = refusal_take(call, content);
 	if (err == 0 && content->tail_len > 0)
-		err = tail_apply(call, node, content);
+		err = tail_apply(call, node, handle, content);
 	pthread_mutex_unlock(&content->mutex);
 	return err;
 }

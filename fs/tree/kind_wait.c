@@ -71,12 +71,11 @@ static int wait_lookup(struct call *call, struct node *dir, const char *name, st
 	return wait_stat(call, NULL, &out->st, &out->life);
 }
 
-/* `> wait/<lock>` truncates; touching it would look like waiting and is refused. */
+/* `> wait/<lock>` truncates; touching it, or truncating it without writing, would look like waiting and is refused. */
 static int wait_set(struct call *call, struct node *node, struct handle *handle, const struct stat *want, int which)
 {
 	(void)node, (void)handle, (void)want;
-	if ((which & ~(FUSE_SET_ATTR_SIZE | FUSE_SET_ATTR_FORCE | FUSE_SET_ATTR_KILL_SUID | FUSE_SET_ATTR_KILL_SGID |
-		       FUSE_SET_ATTR_KILL_PRIV | FUSE_SET_ATTR_FILE | FUSE_SET_ATTR_OPEN)) == 0)
+	if ((which & FUSE_SET_ATTR_OPEN) != 0)
 		return 0;
 	return call_refuse(call, -EPERM, ATLOCK_INVALID_REQUEST,
 			   "nothing waits by touching: read a file in wait/, or write to it, to wait for its lock");
@@ -204,6 +203,30 @@ static int answer_write(struct call *call, struct node *node, struct handle *han
 	return replied(fuse_reply_write(call->req, size));
 }
 
+/* Costs a reader no memory. */
+static void asked_set(struct handle *handle)
+{
+	struct content *content = handle_writes(handle) ? handle_lock(handle) : NULL;
+
+	if (content == NULL)
+		return;
+	content->asked = true;
+	pthread_mutex_unlock(&content->mutex);
+}
+
+static bool asked_get(struct handle *handle)
+{
+	struct content *content = atomic_load(&handle->content);
+	bool asked = false;
+
+	if (content != NULL) {
+		pthread_mutex_lock(&content->mutex);
+		asked = content->asked;
+		pthread_mutex_unlock(&content->mutex);
+	}
+	return asked;
+}
+
 /* Takes the lock if it is free, as O_NONBLOCK asks. */
 static int wait_try(struct call *call, const struct atlock_request *req, struct node *node, struct handle *handle,
 		    size_t size, park_answer_fn *answer)
@@ -223,6 +246,7 @@ static int wait_for(struct call *call, struct atlock_request req, struct node *n
 	struct atlock_name name;
 	int err = caller_opened(call, handle);
 
+	asked_set(handle);
 	if (err == 0)
 		err = path_lock(call, node->parent, node->component, &name);
 	if (err == 0)
@@ -306,6 +330,21 @@ static int wait_write(struct call *call, struct node *node, struct handle *handl
 				  : wait_for(call, req, node, handle, len, answer_write);
 }
 
+/*
+ * Closing a file that was opened for writing, and through which no lock was asked for, fails: `cat empty > wait/<lock>`
+ * must not look as if it had waited. A shell closes its own copy of a redirection before the command writes, and ignores
+ * the error.
+ */
+static int wait_flush(struct call *call, struct node *node, struct handle *handle)
+{
+	if (!handle_writes(handle) || asked_get(handle))
+		return 0;
+	return call_refuse(call, -ENODATA, ATLOCK_INVALID_REQUEST,
+			   "nothing was written to wait/.../%s, so nothing waited for the lock: write a line such as "
+			   "priority=normal, or read the file",
+			   node->component);
+}
+
 const struct kind kind_wait_dir = {
 	.type = S_IFDIR,
 	.hint = wait_hint,
@@ -322,4 +361,5 @@ const struct kind kind_wait = {
 	.set = wait_set,
 	.read = wait_read,
 	.write = wait_write,
+	.flush = wait_flush,
 };

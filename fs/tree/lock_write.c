@@ -10,6 +10,7 @@
 
 #include "handle.h"
 #include "lock_file.h"
+#include "texts.h"
 
 /* Applies lines as the handle's opener, to the lock that was opened, not to a later one of the same name. */
 static int write_apply(struct call *call, struct node *node, struct handle *handle, const char *text, size_t len)
@@ -38,15 +39,22 @@ static int write_apply(struct call *call, struct node *node, struct handle *hand
 }
 
 /* Keeps the unfinished line for the next write. `tail` may lie inside the old tail. */
-static int tail_keep(struct content *content, const char *tail, size_t len, bool applied)
+static int tail_keep(struct call *call, const struct handle *handle, struct content *content, const char *tail,
+		     size_t len, bool applied)
 {
 	char *copy = NULL;
+	int err;
 
 	if (len > 0) {
 		copy = malloc(len);
 		if (copy == NULL)
 			return -ENOMEM;
 		memcpy(copy, tail, len);
+	}
+	err = texts_tail(handle, content, len);
+	if (err < 0) {
+		free(copy);
+		return err == -EDQUOT ? texts_tail_refuse(call) : err;
 	}
 	free(content->tail);
 	content->tail = copy;
@@ -64,7 +72,7 @@ static int write_text(struct call *call, struct node *node, struct handle *handl
 	size_t now = cut ? len - tail : len;
 	int err = now == 0 ? 0 : write_apply(call, node, handle, text, now);
 
-	return err < 0 ? err : tail_keep(handle_content(handle), text + len - tail, tail, !cut);
+	return err < 0 ? err : tail_keep(call, handle, handle_content(handle), text + len - tail, tail, !cut);
 }
 
 int lock_write(struct call *call, struct node *node, struct handle *handle, const char *data, size_t len)
@@ -104,7 +112,7 @@ int lock_flush(struct call *call, struct node *node, struct handle *handle)
 		pthread_mutex_lock(&content->mutex);
 		if (content->tail_len > 0 && !content->tail_applied) {
 			err = write_apply(call, node, handle, content->tail, content->tail_len);
-			tail_keep(content, NULL, 0, false);
+			(void)tail_keep(call, handle, content, NULL, 0, false);
 		}
 		pthread_mutex_unlock(&content->mutex);
 	}

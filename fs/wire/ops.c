@@ -198,6 +198,8 @@ static void op_setattr(fuse_req_t req, fuse_ino_t id, struct stat *want, int whi
 	if (call == NULL)
 		return;
 	handle = set_through(call, node, which, fi);
+	if (handle != NULL && fi == NULL)
+		which |= FUSE_SET_ATTR_OPEN;
 	which = set_take_now(node, want, which);
 	node_land(node, call->ctx->pid);
 	err = permit_set(call, node, handle, want, which);

@@ -96,4 +96,20 @@ by_write() {
 	expect_equal "$(ls "$queue")" ''
 }
 
-behaviours by_read by_write
+# A request of no bytes has asked for nothing, and does not look like one that was granted.
+by_writing_nothing() {
+	mount_fs
+
+	expect_ok touch "$MNT/custom/x@holder"
+	: >"$T/empty"
+	expect_fail 'No data available' cp "$T/empty" "$MNT/wait/custom/x@build"
+	expect_fail 'not permitted' truncate -s 0 "$MNT/wait/custom/x@build"
+	expect_fail 'No data available' dd if="$T/empty" of="$MNT/wait/custom/x@build" status=none
+	expect_fail 'No data available' sh -c 'cat "$1" >"$2"' - "$T/empty" "$MNT/wait/custom/x@build"
+	expect_fail 'No data available' python3 -c 'import sys; open(sys.argv[1], "w").close()' "$MNT/wait/custom/x@build"
+	grep -q '^code=InvalidRequest$' "$MNT/why" || grep -q 'nothing waited' "$MNT/why" || fail "$(cat "$MNT/why")"
+	expect_equal "$(field "$MNT/custom/x" who)" holder
+	expect_equal "$(field "$MNT/custom/x" waiters)" 0
+}
+
+behaviours by_read by_write by_writing_nothing
