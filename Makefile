@@ -119,13 +119,15 @@ BENCH_path := $(patsubst %,tests/bench/%.c,path core_side)
 BENCH_goals := $(filter-out %/core.c %/cycle.c %/path.c $(BENCH_nullfs),$(sort $(wildcard tests/bench/*.c)))
 BENCH_PROGRAMS := core nullfs cycle path goals
 BENCH := $(sort $(foreach p,$(BENCH_PROGRAMS),$(BENCH_$(p))))
-MOUNT := $(sort $(wildcard tests/mount/*.c))
+MOUNT_SYS := $(sort $(wildcard tests/mount/sys/*.c))
+MOUNT_ALONE := $(sort $(wildcard tests/mount/*.c))
+MOUNT := $(MOUNT_ALONE) $(MOUNT_SYS)
 MOUNT_SCRIPTS := $(sort $(wildcard tests/mount/*/*.sh tests/hostile/*.sh))
 TRACE := tests/trace/hook.c
 
 SOURCES := $(STORE_C) $(CORE) $(FS) $(TOOLS) $(HELP) $(UNIT) $(SIM) $(CRASH) $(FUZZ) $(BENCH) $(MOUNT) $(TRACE)
 PUBLIC := core/atlock.h $(sort $(wildcard core/atlock/*.h))
-HEADERS := $(sort $(PUBLIC) $(foreach f,store core fs tools,$(call sources,$(f),h)) $(wildcard tests/*.h tests/*/*.h))
+HEADERS := $(sort $(PUBLIC) $(foreach f,store core fs tools,$(call sources,$(f),h)) $(wildcard tests/*.h tests/*/*.h tests/mount/sys/*.h))
 
 LIBS := $(OUT)/libcore.a $(OUT)/libstore.a
 PROGRAMS := $(OUT)/atlockfs $(OUT)/atlock
@@ -135,7 +137,7 @@ CRASH_PROGRAM := $(OUT)/crash
 FUZZ_TARGETS := $(patsubst tests/fuzz/fuzz_%.c,%,$(filter tests/fuzz/fuzz_%,$(FUZZ)))
 FUZZ_PROGRAMS := $(FUZZ_TARGETS:%=$(OUT)/fuzz_%)
 # What mount scripts call, without a sanitizer in every build: some scripts start it thousands of times.
-MOUNT_PROGRAMS := $(patsubst tests/mount/%.c,$(BUILD)/mount-%,$(MOUNT))
+MOUNT_PROGRAMS := $(BUILD)/mount-sys $(patsubst tests/mount/%.c,$(BUILD)/mount-%,$(MOUNT_ALONE))
 BENCH_FILES := $(BENCH_PROGRAMS:%=$(OUT)/bench_%)
 MANUALS := $(sort $(wildcard docs/*.[1-8]))
 
@@ -245,7 +247,9 @@ $(BENCH_FILES): $(OUT)/bench_%: $$(call objects,$$(BENCH_$$*)) $(OUT)/libtest.a 
 $(OUT)/bench_goals: LDLIBS := -lm -lresolv
 
 ifeq ($(SAN),)
-$(BUILD)/mount-%: $(BUILD)/obj/tests/mount/%.o
+$(BUILD)/mount-sys: $(call objects,$(MOUNT_SYS))
+$(filter-out %-sys,$(MOUNT_PROGRAMS)): $(BUILD)/mount-%: $(BUILD)/obj/tests/mount/%.o
+$(MOUNT_PROGRAMS):
 	$(call say,LD,$@)
 	$(Q)$(call link,$@,$^)
 endif

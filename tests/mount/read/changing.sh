@@ -60,7 +60,7 @@ rm "$lock" "$MNT/custom/quiet"
 ) &
 writer=$!
 whole() {
-	[ "$(tail -c 1 "$T/got.$1" | od -An -c | tr -d ' ')" = '\n' ] || fail "cut off by $1: $(wc -c <"$T/got.$1") bytes"
+	[ "$(tail -c 1 "$T/got.$1" | od -An -c | tr -d ' ')" = '\n' ] || fail "cut off by $1: $(wc -c <"$T/got.$1") bytes, of which zeros: $(tr -dc "\0" <"$T/got.$1" | wc -c), the last line $(tail -n 1 "$T/got.$1" | tr -d "\0" | head -c 200)"
 	tr -d '\0' <"$T/got.$1" | cmp - "$T/got.$1" || fail "zeros by $1"
 }
 reader() {
