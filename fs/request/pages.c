@@ -46,6 +46,16 @@ void pages_written(struct node *node)
 	atomic_store(&node->told, NODE_TOLD_SEVERAL);
 }
 
+void pages_truncated(struct call *call, struct node *node)
+{
+	struct pages *pages = call->fs->pages;
+
+	pthread_mutex_lock(&pages->mutex);
+	if (node->readers == 0)
+		atomic_store(&node->told, NODE_TOLD_SEVERAL);
+	pthread_mutex_unlock(&pages->mutex);
+}
+
 bool pages_fit(const struct node *node, size_t len)
 {
 	uint32_t told = atomic_load(&node->told);

@@ -38,6 +38,12 @@ void pages_told(struct node *node, off_t size);
 /* Call where the kernel sets the size itself: a file that does not read is written to. */
 void pages_written(struct node *node);
 
+/*
+ * Call where a file that does not read is truncated, and so is about to be written to: no other process should be given
+ * this node, whose size will not last. A process that reads it already may go on: the size is still that of the text.
+ */
+void pages_truncated(struct call *call, struct node *node);
+
 /* Whether a text of this length can be read through pages: no other size was reported. */
 bool pages_fit(const struct node *node, size_t len);
 

@@ -201,6 +201,8 @@ static void op_setattr(fuse_req_t req, fuse_ino_t id, struct stat *want, int whi
 	if (handle != NULL && fi == NULL)
 		which |= FUSE_SET_ATTR_OPEN;
 	which = set_take_now(node, want, which);
+	if ((which & FUSE_SET_ATTR_SIZE) != 0 && handle != NULL && !handle_reads(handle))
+		pages_truncated(call, node);
 	node_land(node, call->ctx->pid);
 	err = permit_set(call, node, handle, want, which);
 	if (node->kind->set == NULL)

@@ -53,6 +53,7 @@ rm "$lock" "$MNT/custom/quiet"
 (
 	for i in $(seq 80); do
 		touch "$lock" && printf 'a=%s\nz=end\n' "$(printf "%0$((i * 37 % 6000))d" 0)" >"$lock"
+		[ $((i % 3)) -ne 0 ] || printf 'a=%s\n' "$(printf "%0$((i * 91 % 6000))d" 0)" >>"$lock"
 		[ $((i % 7)) -ne 0 ] || rm "$lock"
 	done
 	rm -f "$lock"
