@@ -78,7 +78,12 @@ static int open_fn(struct store_txn *txn, void *arg)
 	int rc = state_get(txn, &mirror->state);
 
 	mirror->known = rc == 0;
-	return rc < 0 ? rc : 0;
+	return rc < 0 ? rc : ring_load(&mirror->ring, txn);
+}
+
+static int close_fn(struct store_txn *txn, void *arg)
+{
+	return ring_save(&((struct mirror *)arg)->ring, txn);
 }
 
 int mirror_open(struct mirror **out, const char *dir, const struct store_options *options, char *why, size_t whylen)
@@ -95,18 +100,25 @@ int mirror_open(struct mirror **out, const char *dir, const struct store_options
 	}
 	pthread_mutex_init(&mirror->lock, NULL);
 	ring_init(&mirror->ring);
-	rc = store_lmdb.view(mirror->lmdb, open_fn, mirror);
-	if (rc < 0)
+	rc = store_lmdb.update(mirror->lmdb, open_fn, mirror);
+	if (rc < 0) {
+		ring_empty(&mirror->ring);
 		mirror_close(mirror);
-	else
-		*out = mirror;
-	return rc;
+		return rc;
+	}
+	/* A crash may have come between the entries and the rest. */
+	if (ring_end(&mirror->ring) != mirror->state.at.tag)
+		ring_empty(&mirror->ring);
+	*out = mirror;
+	return 0;
 }
 
 void mirror_close(struct mirror *mirror)
 {
 	if (mirror == NULL)
 		return;
+	/* A process that was killed saves nothing, and can give nothing back. */
+	(void)store_lmdb.update(mirror->lmdb, close_fn, mirror);
 	store_lmdb.close(mirror->lmdb);
 	ring_free(&mirror->ring);
 	free(mirror->fill.bytes);

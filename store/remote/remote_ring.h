@@ -3,6 +3,7 @@
 #define STORE_REMOTE_RING_H
 
 #include "remote_adapter.h"
+#include "txn.h"
 
 #define RING_ENTRIES 4096
 #define RING_BYTES ((size_t)16 * 1024 * 1024)
@@ -24,6 +25,13 @@ void ring_empty(struct ring *ring);
 
 /* Copies an entry. The oldest make room; without memory all go, since there must be no gap. */
 void ring_add(struct ring *ring, struct slice entry);
+
+/* Tag of the newest entry; 0 if there is none. */
+uint64_t ring_end(const struct ring *ring);
+
+/* Keeps the entries in a mirror that is closed, in its transaction; and takes them out again. Both may run again. 0 or a negative errno. */
+int ring_save(const struct ring *ring, struct store_txn *txn);
+int ring_load(struct ring *ring, struct store_txn *txn);
 
 /* As mirror_since(). */
 int ring_since(const struct ring *ring, uint64_t tag, remote_entry_fn *each, void *arg);
