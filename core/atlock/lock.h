@@ -40,7 +40,7 @@ int atlock_priority_parse(const char *text, enum atlock_priority *out);
 
 enum atlock_state {
 	ATLOCK_ACQUIRED,
-	ATLOCK_PENDING, /* granted to a ticket whose holder has not taken it up yet */
+	ATLOCK_PENDING, /* granted to a ticket, or given by another user, and not taken up by its holder yet */
 	ATLOCK_EXPIRED,
 	ATLOCK_RELEASED,
 };
@@ -99,7 +99,7 @@ struct atlock_view {
 	int64_t renewed_at;
 	int64_t expires_at; /* or ATLOCK_NEVER */
 	int64_t ttl;        /* ns, or ATLOCK_NEVER */
-	int64_t claim_by;   /* ATLOCK_PENDING: instant at which the grant passes to the next waiter */
+	int64_t claim_by;   /* ATLOCK_PENDING: instant at which it passes to the next waiter */
 	uint64_t waiters;
 };
 
@@ -168,7 +168,7 @@ int atlock_write(struct atlock *al, const struct atlock_request *req, struct atl
 int atlock_chmod(struct atlock *al, const struct atlock_request *req, mode_t mode, struct atlock_why *why);
 int atlock_chgrp(struct atlock *al, const struct atlock_request *req, gid_t gid, struct atlock_why *why);
 
-/* Takes up a lock that was granted to the caller's ticket (ATLOCK_PENDING). 0, or 1 if there is nothing to take up. */
+/* Takes up a lock that was granted to the caller's ticket or given to the caller (ATLOCK_PENDING). 0, or 1 if there is nothing to take up. */
 int atlock_claim(struct atlock *al, const struct atlock_request *req, struct atlock_why *why);
 
 /* --- Reading one --- */

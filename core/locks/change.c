@@ -50,7 +50,7 @@ static int change_begin(struct op *op, struct change *change, enum policy_action
 		rc = rules_version(op, old);
 	change->new = change->old;
 	if (rc == 0 && old->state == RECORD_PENDING && rules_is_holder(op, &old->holder, op->caller))
-		grant_begin_lease(op, &change->new.grant);
+		lock_take_up(op, &change->new.grant);
 	return rc;
 }
 
@@ -153,7 +153,21 @@ int atlock_renew(struct atlock *al, const struct atlock_request *req, struct atl
 	return change_run(al, req, METRICS_RENEW, &change, renew_in_txn, why);
 }
 
-/* Makes `to` the holder. Removes its tickets on this lock: they have what they waited for. */
+/*
+ * The lock is another user's now. It is pending until he takes it up: what the giver set counts no longer than the giver's lease,
+ * and a lock without one must be taken up within default_ttl.
+ */
+static int gift_set(struct op *op, struct record_grant *new)
+{
+	new->state = RECORD_PENDING;
+	new->ticket = 0;
+	new->claim_by = new->expires;
+	if (new->expires == ATLOCK_NEVER && !op->caller->admin)
+		new->claim_by = op->now + op->options->default_ttl;
+	return limit_locks(op, new->holder.owner);
+}
+
+/* Makes `to` the holder. If it waits for this lock, its ticket has what it waited for, as it asked for it. */
 static int holder_set(struct op *op, struct change *change, const struct atlock_caller *to)
 {
 	const struct record_holder *from = &change->old.grant.holder;
@@ -172,16 +186,14 @@ static int holder_set(struct op *op, struct change *change, const struct atlock_
 		new->ttl = op->options->default_ttl;
 		new->expires = op->now + new->ttl;
 	}
-	rc = shared_guard(op, change->lock, new);
-	if (rc == 0 && !slice_equal(new->holder.owner, from->owner))
-		rc = limit_locks(op, new->holder.owner);
-	if (rc < 0)
-		return rc;
-	op_bound(op, new->holder.who, new->holder.start);
-	new->version++;
-	rc = grant_drop_tickets(op, change->lock, &new->holder, 0, ATLOCK_OK, new, NULL);
-	new->version--;
-	return rc < 0 ? rc : 0;
+	rc = grant_to_ticket_of(op, change->lock, &change->new);
+	if (rc == 1)
+		rc = slice_equal(new->holder.owner, from->owner) ? 0 : gift_set(op, new);
+	if (rc == 0)
+		rc = shared_guard(op, change->lock, new);
+	if (rc == 0)
+		op_bound(op, new->holder.who, new->holder.start);
+	return rc;
 }
 
 static int transfer_in_txn(struct op *op)

@@ -178,6 +178,53 @@ static int grant_to(struct op *op, struct slice lock, const struct record_lock *
 	return rc < 0 ? rc : 0;
 }
 
+/* The ticket of a holder on a lock that is first in service order: 0 or 1 (none). */
+static int first_ticket_of(struct op *op, struct slice lock, const struct record_holder *holder, struct ticket *out)
+{
+	uint8_t first = ATLOCK_PRIORITIES;
+	uint64_t at = 0;
+	struct slice waited;
+	uint8_t rank;
+	int rc;
+
+	while ((rc = table_wait_next(op, holder->owner, holder->who, at, &at, &rank, &waited)) == 0) {
+		if (rank < first && slice_equal(waited, lock)) {
+			first = rank;
+			out->number = at;
+		}
+	}
+	if (rc < 0 || first == ATLOCK_PRIORITIES)
+		return rc < 0 ? rc : 1;
+	rc = table_ticket_get(op, lock, first, out->number, out);
+	return rc == 1 ? op_corrupt(op, lock, -EBADMSG) : rc;
+}
+
+int grant_to_ticket_of(struct op *op, struct slice lock, struct record_lock *record)
+{
+	struct record_grant *grant = &record->grant;
+	bool blocked = false;
+	struct ticket ticket;
+	int rc = first_ticket_of(op, lock, &grant->holder, &ticket);
+
+	if (rc != 0)
+		return rc;
+	record->mode = 0644;
+	grant->priority = ticket.record.priority;
+	grant->ttl = ticket.record.ttl;
+	grant->ticket = ticket.number;
+	grant->holder = ticket.record.holder;
+	lease_begin(op, grant);
+	rc = grant_move_text(op, lock, ticket.number);
+	grant->version++;
+	if (rc == 0)
+		rc = grant_drop_tickets(op, lock, &grant->holder, 0, ATLOCK_OK, grant, &blocked);
+	grant->version--;
+	grant->state = blocked ? RECORD_ACQUIRED : RECORD_PENDING;
+	grant->claim_by = blocked ? 0 : op->now + op->options->claim_timeout;
+	op_mark(op, MARK_WAITED, ticket.record.priority, op->now - ticket.record.since);
+	return rc < 0 ? rc : 0;
+}
+
 int grant_next(struct op *op, struct slice lock, const struct record_lock *old, const struct record_queue *queue,
 	       struct record_lock *record)
 {

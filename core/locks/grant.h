@@ -29,6 +29,13 @@ int grant_write(struct op *op, struct slice lock, const struct record_lock *old,
 int grant_drop_tickets(struct op *op, struct slice lock, const struct record_holder *holder, int err,
 		       enum atlock_code code, const struct record_grant *granted, bool *blocked);
 
+/*
+ * For a lock whose holder is being changed by a transfer, not written yet: if the new holder waits for it, the lock becomes what
+ * that ticket asked for, as with any grant, under the old token. Tells the waiter the version that the caller writes next. 0, or 1
+ * if the holder has no ticket.
+ */
+int grant_to_ticket_of(struct op *op, struct slice lock, struct record_lock *record);
+
 /* Removes a ticket that is past its deadline and tells its waiter. */
 int grant_time_out(struct op *op, struct slice lock, const struct ticket *ticket);
 

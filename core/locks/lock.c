@@ -102,6 +102,23 @@ int lock_take(struct op *op, struct slice lock, int64_t ttl, enum atlock_priorit
 	return rc;
 }
 
+void lock_take_up(struct op *op, struct record_grant *grant)
+{
+	const struct atlock_caller *taker = op->holder != NULL ? op->holder : op->caller;
+	const struct atlock_options *options = op->options;
+	int64_t least;
+
+	/* The giver's lease may be about to end: the taker gets no less than for a free lock. */
+	if (grant->state == RECORD_PENDING && grant->ticket == 0 &&
+	    rules_ttl(options, taker, shared_ttl(options, op->request->name, 0), &least, op->why) == 0) {
+		if (grant->ttl < least)
+			grant->ttl = least;
+		if (grant->ttl != ATLOCK_NEVER && grant->ttl > options->max_ttl)
+			grant->ttl = options->max_ttl;
+	}
+	grant_begin_lease(op, grant);
+}
+
 /* Claims a pending grant, and with `ttl` != 0 starts a new lease. Returns 1. */
 static int lock_reenter(struct op *op, struct slice lock, struct record_lock *record, int64_t ttl)
 {
@@ -112,9 +129,11 @@ static int lock_reenter(struct op *op, struct slice lock, struct record_lock *re
 
 	if (!claims && ttl == 0)
 		return 1;
-	if (ttl != 0)
+	lock_take_up(op, grant);
+	if (ttl != 0) {
 		grant->ttl = ttl;
-	grant_begin_lease(op, grant);
+		grant_begin_lease(op, grant);
+	}
 	grant->version++;
 	rc = grant->expires > old.grant.expires ? shared_guard(op, lock, grant) : 0;
 	if (rc == 0)

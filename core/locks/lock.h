@@ -21,6 +21,12 @@ int lock_again(struct op *op, struct slice lock, int64_t ttl, const struct text_
 	       struct record_lock *record);
 
 /*
+ * The operation's caller, its holder, takes up the grant if it is pending; begins its lease. A lock that another user gave (pending
+ * without a ticket) gets the lease of a new lock, unless it has a longer one.
+ */
+void lock_take_up(struct op *op, struct record_grant *grant);
+
+/*
  * Parses the text of a request for a lock that is not held yet. Refuses keys that need a held lock, and owner= unless `owner`
  * allows it. As text_parse().
  */

@@ -153,7 +153,7 @@ struct record_grant {
 	int64_t expires; /* RECORD_DELAYED: when it may be granted again */
 	int64_t ttl;
 	int64_t claim_by; /* RECORD_PENDING only */
-	uint64_t ticket;
+	uint64_t ticket;  /* that it was granted to; 0: taken, or given by another user */
 	struct record_holder holder;
 };
 

@@ -17,6 +17,8 @@ const char *const model_tallies[TALLY_COUNT] = {
 	[TALLY_OVER_MAX] = "over max_ttl",
 	[TALLY_TRANSFERRED] = "transferred",
 	[TALLY_TRANSFER_ENDED_WAIT] = "transfer ended a wait",
+	[TALLY_GIVEN] = "given to another user",
+	[TALLY_GIFT_LONGER] = "gift taken up with a longer lease",
 	[TALLY_TRANSFER_REFUSED] = "transfer would close a cycle",
 	[TALLY_WRITTEN] = "written",
 	[TALLY_VERSION_CONFLICT] = "version conflict",
@@ -173,12 +175,23 @@ void model_version(struct model *model, int index)
 	model->bumped |= 1U << index;
 }
 
+int64_t model_claimed_ttl(const struct model *model, const struct model_lock *lock)
+{
+	int64_t least = model_ttl(model, lock->actor, 0);
+	int64_t ttl = lock->given && lock->ttl < least ? least : lock->ttl;
+	return lock->given && ttl != ATLOCK_NEVER && ttl > model->options.max_ttl ? model->options.max_ttl : ttl;
+}
+
 void model_claim(struct model *model, int index)
 {
 	struct model_lock *lock = &model->locks[index];
 	if (!lock->pending)
 		return;
+	int64_t ttl = model_claimed_ttl(model, lock);
+	model->tally[TALLY_GIFT_LONGER] += ttl > lock->ttl;
+	lock->ttl = ttl;
 	lock->pending = false;
+	lock->given = false;
 	lock->renewed_at = model->now;
 	lock->expires_at = model_after(model, lock->ttl);
 	model_version(model, index);

@@ -33,6 +33,8 @@ enum model_tally {
 	TALLY_OVER_MAX,
 	TALLY_TRANSFERRED,
 	TALLY_TRANSFER_ENDED_WAIT,
+	TALLY_GIVEN,            /* to another user, who does not wait for it */
+	TALLY_GIFT_LONGER,      /* and who takes it up with a longer lease than the giver's */
 	TALLY_TRANSFER_REFUSED, /* it would have closed a cycle */
 	TALLY_WRITTEN,
 	TALLY_VERSION_CONFLICT,
@@ -105,6 +107,7 @@ struct model_ticket {
 struct model_lock {
 	bool held;
 	bool pending;
+	bool given; /* pending because another user gave it, not by a ticket */
 	int actor;
 	uint64_t token; /* 0: not seen yet */
 	uint64_t grant; /* order of the grant, as the model counts */

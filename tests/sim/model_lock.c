@@ -26,6 +26,7 @@ void model_grant(struct model *model, int index, int actor, int64_t ttl, const i
 	struct model_lock *lock = &model->locks[index];
 	lock->held = true;
 	lock->pending = false;
+	lock->given = false;
 	lock->actor = actor;
 	lock->token = 0;
 	lock->grant = ++model->order;
@@ -187,7 +188,8 @@ static void release(struct model *model, const struct step *step)
 static int lease_change(struct model *model, const struct step *step, bool add)
 {
 	struct model_lock *lock = &model->locks[step->lock];
-	int64_t ttl = step->ttl ? step->ttl : lock->ttl;
+	int64_t held = lock->pending ? model_claimed_ttl(model, lock) : lock->ttl;
+	int64_t ttl = step->ttl ? step->ttl : held;
 	/* A lease that was added to may have grown longer than any that can be asked for. */
 	if (!step->ttl && ttl != ATLOCK_NEVER && ttl > model->options.max_ttl)
 		ttl = model->options.max_ttl;
@@ -195,12 +197,12 @@ static int lease_change(struct model *model, const struct step *step, bool add)
 	if (invalid || (!add && ttl == ATLOCK_NEVER && step->ttl && !model_ttl_valid(model, step->actor, ttl)))
 		return -EINVAL;
 	int64_t expires = model_after(model, ttl);
-	if (add && lock->ttl == ATLOCK_NEVER) {
+	if (add && held == ATLOCK_NEVER) {
 		ttl = ATLOCK_NEVER;
 		expires = ATLOCK_NEVER;
 	} else if (add) {
-		expires = (lock->pending ? model_after(model, lock->ttl) : lock->expires_at) + step->ttl;
-		ttl = lock->ttl + step->ttl;
+		expires = (lock->pending ? model_after(model, held) : lock->expires_at) + step->ttl;
+		ttl = held + step->ttl;
 	}
 	if (expires != ATLOCK_NEVER && expires - model->now > model->options.max_ttl) {
 		model->tally[TALLY_OVER_MAX]++;
@@ -230,6 +232,18 @@ static void renew(struct model *model, const struct step *step)
 	model->out->granted = step->lock;
 }
 
+/* Another user has it, and has not asked for it. */
+static void give(struct model *model, const struct step *step)
+{
+	struct model_lock *lock = &model->locks[step->lock];
+	lock->pending = true;
+	lock->given = true;
+	lock->claim_by = lock->expires_at;
+	if (lock->claim_by == ATLOCK_NEVER && !cast_actors[step->actor].admin)
+		lock->claim_by = model_after(model, model->options.default_ttl);
+	model->tally[TALLY_GIVEN]++;
+}
+
 /* Nobody's wait may suffer from it: what would close a cycle is refused, and nothing of the step has happened. */
 static void transfer_to(struct model *model, const struct step *step, const struct model *before)
 {
@@ -240,16 +254,20 @@ static void transfer_to(struct model *model, const struct step *step, const stru
 	}
 	if (step->actor == lock->actor)
 		model_claim(model, step->lock);
+	bool another = strcmp(cast_actors[lock->actor].owner, cast_actors[step->to].owner) != 0;
 	lock->actor = step->to;
 	lock->pending = false;
+	lock->given = false;
 	if (lock->ttl == ATLOCK_NEVER && !cast_actors[step->to].unending && !cast_actors[step->actor].admin) {
 		lock->ttl = model->options.default_ttl;
 		lock->expires_at = model_after(model, lock->ttl);
 	}
+	if (model_meet_ticket(model, step->lock))
+		model->tally[TALLY_TRANSFER_ENDED_WAIT]++;
+	else if (another)
+		give(model, step);
 	changed(model, step->lock, ATLOCK_EVENT_TRANSFERRED);
 	model->tally[TALLY_TRANSFERRED]++;
-	if (model_drop_actor(model, step->lock, step->to, 0) > 0)
-		model->tally[TALLY_TRANSFER_ENDED_WAIT]++;
 	if (model->options.policy == ATLOCK_DEADLOCK_OFF || !model_in_cycle(model, step->lock, step->to)) {
 		model_want(model, 0);
 		return;

@@ -14,6 +14,8 @@ void model_want(struct model *model, int value);
 void model_drop_timed_out(struct model *model, int index, int at);
 void model_settle(struct model *model, int index);
 void model_version(struct model *model, int index);
+/* The lease that the holder of a pending lock has once it claims it. */
+int64_t model_claimed_ttl(const struct model *model, const struct model_lock *lock);
 void model_claim(struct model *model, int index);
 bool model_ttl_valid(const struct model *model, int actor, int64_t ttl);
 int64_t model_ttl(const struct model *model, int actor, int64_t ttl);
@@ -41,6 +43,8 @@ void model_ticket_drop(struct model *model, int index, int at, int err);
 int model_drop_actor(struct model *model, int index, int actor, int err);
 void model_drop_late(struct model *model, int index);
 void model_hand_over(struct model *model, int index);
+/* The holder was just changed. If it has a ticket here, the lock becomes what that asked for; false if it has none. */
+bool model_meet_ticket(struct model *model, int index);
 
 /*
  * model_cycle.c: breaks every cycle through `actor` as one that waits for or holds `lock`; true if the ticket of order

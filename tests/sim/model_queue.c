@@ -112,6 +112,28 @@ void model_hand_over(struct model *model, int index)
 	model_break_cycles(model, index, first.actor, 0);
 }
 
+bool model_meet_ticket(struct model *model, int index)
+{
+	struct model_lock *lock = &model->locks[index];
+	int order[MODEL_TICKETS] = { 0 };
+	int len = model_service_order(lock, order);
+	int at = 0;
+	while (at < len && lock->tickets[order[at]].actor != lock->actor)
+		at++;
+	if (at == len)
+		return false;
+	const struct model_ticket *first = &lock->tickets[order[at]];
+	lock->mode = 0644;
+	lock->renewed_at = model->now;
+	lock->ttl = first->ttl;
+	lock->expires_at = model_after(model, first->ttl);
+	memcpy(lock->meta, first->meta, sizeof lock->meta);
+	lock->pending = !any_parked(lock, lock->actor);
+	lock->claim_by = model_after(model, model->options.claim_timeout);
+	model_drop_actor(model, index, lock->actor, 0);
+	return true;
+}
+
 static bool valid_request(const struct model *model, const struct step *step)
 {
 	return model_ttl_valid(model, step->actor, step->ttl) && step->timeout >= 0 && step->priority >= 0 &&

@@ -131,7 +131,7 @@ static void force_and_transfer_can_be_allowed(void **state)
 	req->force = true;
 	assert_int_equal(atlock_release(s->al, req, NULL, &s->why), -EACCES);
 	assert_int_equal(atlock_transfer(s->al, req, &to, &s->why), 0);
-	assert_string_equal(stage_holder(s, "global/a"), "dave@1");
+	assert_string_equal(stage_holder(s, "global/a"), "dave@1 pending");
 	req = stage_ask(s, "global/a", "bob@1");
 	req->force = true;
 	assert_int_equal(atlock_release(s->al, req, NULL, &s->why), -EACCES);

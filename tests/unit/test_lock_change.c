@@ -265,7 +265,7 @@ static void write_hands_the_lock_to_another(void **state)
 	assert_int_equal(stage_write(s, LOCK, "alice@1", "who=build-2\n"), 0);
 	assert_string_equal(stage_holder(s, LOCK), "alice@build-2");
 	assert_int_equal(stage_write(s, LOCK, "alice@build-2", "owner=root\nwho=pr:7\n"), 0);
-	assert_string_equal(stage_holder(s, LOCK), "root@pr:7");
+	assert_string_equal(stage_holder(s, LOCK), "root@pr:7 pending");
 	struct atlock_view view = stage_view(s, LOCK);
 	assert_int_equal(view.uid, 0);
 	assert_int_equal(view.token, s->grant.token);
@@ -282,7 +282,7 @@ static void process_bound_lock_is_not_handed_over_by_owner_alone(void **state)
 	assert_int_equal(stage_write(s, LOCK, "alice@pid:1", "owner=root\n"), -EINVAL);
 	assert_string_equal(stage_holder(s, LOCK), "alice@pid:1");
 	assert_int_equal(stage_write(s, LOCK, "alice@pid:1", "owner=root\nwho=1\n"), 0);
-	assert_string_equal(stage_holder(s, LOCK), "root@1");
+	assert_string_equal(stage_holder(s, LOCK), "root@1 pending");
 }
 
 static void transfer_keeps_token_lease_and_queue(void **state)
@@ -344,7 +344,7 @@ static void administrator_forces_a_transfer(void **state)
 	assert_int_equal(stage_acquire(s, LOCK, "alice@1", 60), 0);
 	req->force = true;
 	assert_int_equal(atlock_transfer(s->al, req, &bob, &s->why), 0);
-	assert_string_equal(stage_holder(s, LOCK), "bob@1");
+	assert_string_equal(stage_holder(s, LOCK), "bob@1 pending");
 }
 
 static void transfer_takes_up_a_grant_that_was_not_claimed(void **state)
@@ -356,7 +356,95 @@ static void transfer_takes_up_a_grant_that_was_not_claimed(void **state)
 	assert_int_equal(stage_release(s, LOCK, "alice@1"), 0);
 	assert_string_equal(stage_holder(s, LOCK), "bob@1 pending");
 	assert_int_equal(stage_transfer(s, LOCK, "bob@1", "carol@1"), 0);
-	assert_string_equal(stage_holder(s, LOCK), "carol@1");
+	assert_string_equal(stage_holder(s, LOCK), "carol@1 pending");
+}
+
+/* Otherwise a giver whose lease is about to end has the lock again while the one who waited for it works on. */
+static void transfer_to_a_waiter_gives_what_it_asked_for(void **state)
+{
+	struct stage *s = *state;
+	struct told *told = stage_told(s);
+	struct atlock_request *req;
+	struct atlock_view view;
+
+	assert_int_equal(stage_acquire(s, LOCK, "alice@1", 2), 0);
+	assert_int_equal(stage_write(s, LOCK, "alice@1", "reason=mine\n"), 0);
+	assert_int_equal(atlock_chmod(s->al, stage_ask(s, LOCK, "alice@1"), 0600, &s->why), 0);
+	req = stage_ask(s, LOCK, "bob@1");
+	req->text = "ttl=2h\nreason=bobs\npriority=high\n";
+	req->text_len = strlen(req->text);
+	assert_int_equal(atlock_wait(s->al, req, told_done, told, NULL, NULL, &s->why), 1);
+	assert_int_equal(stage_transfer(s, LOCK, "alice@1", "bob@1"), 0);
+	assert_int_equal(told->err, 0);
+	assert_int_equal(told->grant.expires_at, atlock_now(s->al) + 7200 * ATLOCK_SECOND);
+	assert_string_equal(stage_holder(s, LOCK), "bob@1");
+	assert_int_equal(seconds_left(s, LOCK), 7200);
+	view = stage_view(s, LOCK);
+	assert_int_equal(view.version, told->grant.version);
+	assert_int_equal(view.token, s->grant.token);
+	assert_int_equal(view.mode, 0644);
+	assert_int_equal(view.priority, ATLOCK_HIGH);
+	assert_string_equal(view.meta, "reason=bobs\n");
+	atlock_view_clear(&view);
+}
+
+/* Of several tickets of one holder the first in service order counts. One that no call is blocked on must be taken up. */
+static void transfer_to_a_ticket_leaves_it_pending(void **state)
+{
+	struct stage *s = *state;
+
+	assert_int_equal(stage_acquire(s, LOCK, "alice@1", 2), 0);
+	assert_int_equal(stage_enqueue(s, LOCK, "bob@1", ATLOCK_NORMAL, NULL), 0);
+	assert_int_equal(stage_transfer(s, LOCK, "alice@1", "bob@1"), 0);
+	assert_string_equal(stage_holder(s, LOCK), "bob@1 pending");
+	stage_advance(s, 61);
+	assert_int_equal(atlock_run_due(s->al), 1);
+	assert_string_equal(stage_events(s), "acquired queued transferred unclaimed");
+}
+
+/* A lock that another user gave has the giver's lease until its holder does something with it. */
+static void gift_is_taken_up_with_a_lease_of_its_own(void **state)
+{
+	struct stage *s = *state;
+
+	assert_int_equal(stage_acquire(s, LOCK, "alice@1", 2), 0);
+	assert_int_equal(stage_transfer(s, LOCK, "alice@1", "bob@1"), 0);
+	assert_int_equal(seconds_left(s, LOCK), 2);
+	assert_int_equal(stage_acquire(s, LOCK, "bob@1", 0), 1);
+	assert_string_equal(stage_holder(s, LOCK), "bob@1");
+	assert_int_equal(seconds_left(s, LOCK), 1800);
+	/* A longer one stays, and an asked one counts. */
+	assert_int_equal(stage_renew(s, LOCK, "bob@1", 3600), 0);
+	assert_int_equal(stage_transfer(s, LOCK, "bob@1", "carol@1"), 0);
+	assert_int_equal(stage_renew(s, LOCK, "carol@1", 0), 0);
+	assert_int_equal(seconds_left(s, LOCK), 3600);
+	assert_int_equal(stage_transfer(s, LOCK, "carol@1", "alice@1"), 0);
+	assert_int_equal(stage_acquire(s, LOCK, "alice@1", 60), 1);
+	assert_int_equal(seconds_left(s, LOCK), 60);
+	/* Nobody takes it up. */
+	assert_int_equal(stage_transfer(s, LOCK, "alice@1", "bob@1"), 0);
+	stage_advance(s, 61);
+	assert_int_equal(atlock_run_due(s->al), 1);
+	assert_int_equal(stage_renew(s, LOCK, "bob@1", 0), -ENOENT);
+}
+
+/* A lock without a lease is not somebody's for good because another user says so. */
+static void gift_without_a_lease_is_taken_up_or_ends(void **state)
+{
+	struct stage *s = *state;
+
+	assert_int_equal(stage_acquire(s, LOCK, "alice@pr:1", 0), 0);
+	assert_int_equal(stage_transfer(s, LOCK, "alice@pr:1", "bob@pr:1"), 0);
+	stage_advance(s, 1799);
+	assert_int_equal(atlock_run_due(s->al), 0);
+	assert_int_equal(stage_transfer(s, LOCK, "bob@pr:1", "carol@pr:1"), 0);
+	stage_advance(s, 1801);
+	assert_int_equal(atlock_run_due(s->al), 1);
+	assert_int_equal(stage_acquire(s, LOCK, "alice@pr:1", 0), 0);
+	assert_int_equal(stage_transfer(s, LOCK, "alice@pr:1", "bob@pr:1"), 0);
+	assert_int_equal(stage_renew(s, LOCK, "bob@pr:1", 0), 0);
+	stage_advance(s, 100000);
+	assert_string_equal(stage_holder(s, LOCK), "bob@pr:1");
 }
 
 /* Whatever the holder of an unclaimed grant does with it takes it up. */
@@ -462,6 +550,10 @@ int main(void)
 		STAGED(transfer_to_the_holder_changes_nothing),
 		STAGED(administrator_forces_a_transfer),
 		STAGED(transfer_takes_up_a_grant_that_was_not_claimed),
+		STAGED(transfer_to_a_waiter_gives_what_it_asked_for),
+		STAGED(transfer_to_a_ticket_leaves_it_pending),
+		STAGED(gift_is_taken_up_with_a_lease_of_its_own),
+		STAGED(gift_without_a_lease_is_taken_up_or_ends),
 		STAGED(any_access_claims),
 		STAGED(mode_has_permission_bits_only),
 		STAGED(text_of_a_lock_to_come_cannot_change_one_that_is_held),

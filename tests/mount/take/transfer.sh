@@ -28,6 +28,10 @@ expect_equal "$(field "$lock" owner)@$(field "$lock" who)" atlt2@build-17
 expect_equal "$(stat -c %U "$lock")" atlt2
 expect_fail 'Permission denied' as b atlt1 touch "$lock@build-17"
 expect_fail 'Permission denied' as b atlt1 rm "$lock"
+expect_equal "$(field "$lock" state)" pending
+expect_ok as a atlt2 touch "$lock@build-17"
+expect_equal "$(field "$lock" state)" acquired
+before=$(kept)
 expect_ok as a atlt2 sh -c 'printf "owner=atlt1\nwho=build-18\nnew=1\n" >> "$1"' sh "$lock@build-17"
 expect_equal "$(field "$lock" owner)@$(field "$lock" who)" atlt1@build-18
 expect_equal "$(kept)" "$before"
