@@ -4,8 +4,8 @@
 #include "store.h"
 
 #include "engine.h"
+#include "engine_refuse.h"
 #include "lmdb_store.h"
-#include "refuse.h"
 #include "txn_run.h"
 
 #include <bsd/string.h>

@@ -3,7 +3,7 @@
  */
 #include "mem_engine.h"
 
-#include "refuse.h"
+#include "engine_refuse.h"
 
 #include <bsd/sys/tree.h>
 #include <err.h>

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "atlock/check.h"
-#include "event.h"
+#include "event_log.h"
 #include "op.h"
 #include "state.h"
 #include "why.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "atlock/check.h"
-#include "event.h"
+#include "event_log.h"
 #include "scan.h"
 #include "seal.h"
 #include "why.h"

@@ -5,7 +5,7 @@
 
 #include "dir_path.h"
 #include "fsck.h"
-#include "name.h"
+#include "lock_name.h"
 #include "scan.h"
 #include "table.h"
 

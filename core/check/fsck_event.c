@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "day.h"
-#include "event.h"
 #include "event_day.h"
+#include "event_log.h"
 #include "fsck.h"
 #include "owed.h"
 #include "scan.h"

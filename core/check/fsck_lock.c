@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "fsck.h"
-#include "name.h"
+#include "lock_name.h"
 #include "table.h"
 
 static bool is_name(struct slice lock)

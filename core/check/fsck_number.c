@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "event.h"
+#include "event_log.h"
 #include "fsck.h"
 #include "scan.h"
 

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "fsck.h"
-#include "owners.h"
+#include "owners_claim.h"
 #include "scan.h"
 
 static bool is_one_spelling(struct slice url)

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "fsck.h"
-#include "pull.h"
+#include "pull_store.h"
 
 /* The pull request in a key: the bytes after the table's letter, up to a NUL. */
 static int pull_of(struct slice key, struct atlock_pull_name *out)

@@ -6,7 +6,7 @@
 
 #include "fsck.h"
 #include "holder.h"
-#include "name.h"
+#include "lock_name.h"
 #include "process.h"
 #include "table.h"
 #include "users.h"

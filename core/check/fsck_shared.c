@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "fsck.h"
-#include "name.h"
+#include "lock_name.h"
 #include "shared_guard.h"
 
 static struct slice resource_of(struct slice app_key)

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "day.h"
-#include "event.h"
+#include "event_log.h"
 
 #define SEGMENT_KEY 15 /* bytes: table, chain, day, sequence */
 

@@ -9,8 +9,8 @@
 
 #include "atlock/manual.h"
 #include "day.h"
-#include "event.h"
 #include "event_day.h"
+#include "event_log.h"
 #include "log.h"
 #include "why.h"
 

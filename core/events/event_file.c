@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "day.h"
-#include "event.h"
 #include "event_day.h"
+#include "event_log.h"
 #include "event_shown.h"
 #include "place.h"
 

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "event.h"
 #include "event_day.h"
+#include "event_log.h"
 #include "why.h"
 
 #define EVENT_KEY 11 /* bytes: table, chain, sequence */

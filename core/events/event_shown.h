@@ -7,7 +7,7 @@
 #ifndef CORE_EVENT_SHOWN_H
 #define CORE_EVENT_SHOWN_H
 
-#include "event.h"
+#include "event_log.h"
 
 /* Caches the result for the last directory, because events come in runs. Initialise with zeros. */
 struct event_shown {

@@ -9,7 +9,7 @@
 #include "alarm.h"
 #include "atlock/manual.h"
 #include "day.h"
-#include "event.h"
+#include "event_log.h"
 #include "event_usage.h"
 #include "space.h"
 

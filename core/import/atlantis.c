@@ -10,11 +10,11 @@
 #include <time.h>
 
 #include "escape.h"
-#include "name.h"
+#include "lock_name.h"
 #include "why.h"
 
 #define OWNER_UNKNOWN "atlantis" /* for records so old that they have no owner */
-#define TEXT_ROOM 512            /* of ATLOCK_META_BYTES, for other keys than the record */
+#define TEXT_SPARE 512           /* of ATLOCK_META_BYTES, for other keys than the record */
 
 /* By number; in its keys Atlantis calls the sixth (autoplan) like the second (plan). */
 static const char *const commands[ATLANTIS_COMMANDS] = {
@@ -140,7 +140,7 @@ void atlantis_line(FILE *out, const char *key, const char *value)
 	for (const char *p = value; *p != '\0'; p++)
 		if ((unsigned char)*p < 0x20 || *p == 0x7f)
 			return;
-	if (value[0] != '\0' && strlen(value) < TEXT_ROOM / 2)
+	if (value[0] != '\0' && strlen(value) < TEXT_SPARE / 2)
 		fprintf(out, "%s=%s\n", key, value);
 }
 
@@ -185,7 +185,7 @@ static int lock_text(const json_t *value, struct atlock_foreign_record *record, 
 	const char *time = atlantis_string(value, "Time");
 	int err = record_text(value, time, record);
 
-	if (err == 0 && strlen(record->value) + TEXT_ROOM > ATLOCK_META_BYTES) {
+	if (err == 0 && strlen(record->value) + TEXT_SPARE > ATLOCK_META_BYTES) {
 		json_t *copy = without_body(value);
 
 		record->shortened = true;
@@ -194,9 +194,9 @@ static int lock_text(const json_t *value, struct atlock_foreign_record *record, 
 	}
 	if (err < 0)
 		return atlantis_no_memory(why);
-	if (strlen(record->value) + TEXT_ROOM > ATLOCK_META_BYTES)
+	if (strlen(record->value) + TEXT_SPARE > ATLOCK_META_BYTES)
 		return why_set(why, -EMSGSIZE, ATLOCK_QUOTA, "it has %zu bytes, and a lock keeps %d",
-			       strlen(record->value), ATLOCK_META_BYTES - TEXT_ROOM);
+			       strlen(record->value), ATLOCK_META_BYTES - TEXT_SPARE);
 	return 0;
 }
 

@@ -12,7 +12,7 @@
 
 #include "atlantis.h"
 #include "escape.h"
-#include "pull.h"
+#include "pull_store.h"
 #include "text.h"
 #include "why.h"
 

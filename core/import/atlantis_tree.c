@@ -15,8 +15,8 @@
 #include "atlantis.h"
 #include "escape.h"
 #include "holder.h"
+#include "lock_name.h"
 #include "meta.h"
-#include "name.h"
 #include "why.h"
 
 static const char *text_of(const json_t *object, const char *key)

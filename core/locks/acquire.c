@@ -9,7 +9,7 @@
 #include "grant.h"
 #include "holder.h"
 #include "limit.h"
-#include "lock.h"
+#include "lock_hold.h"
 #include "rules.h"
 #include "shared_guard.h"
 #include "waits.h"

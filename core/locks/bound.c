@@ -6,12 +6,12 @@
 #include <string.h>
 
 #include "allow.h"
-#include "event.h"
+#include "event_log.h"
 #include "grant.h"
 #include "holder.h"
 #include "holder_index.h"
-#include "lock.h"
-#include "name.h"
+#include "lock_hold.h"
+#include "lock_name.h"
 #include "rules.h"
 #include "scan.h"
 #include "watch.h"

@@ -4,11 +4,11 @@
 
 #include "allow.h"
 #include "deadlock.h"
-#include "event.h"
+#include "event_log.h"
 #include "grant.h"
 #include "holder.h"
 #include "limit.h"
-#include "lock.h"
+#include "lock_hold.h"
 #include "rules.h"
 #include "shared_guard.h"
 #include "space.h"

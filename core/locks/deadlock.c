@@ -6,11 +6,11 @@
 #include <string.h>
 
 #include "atlock/manual.h"
-#include "behind.h"
+#include "call_holders.h"
 #include "dir_path.h"
 #include "grant.h"
 #include "holder.h"
-#include "name.h"
+#include "lock_name.h"
 #include "why.h"
 
 #define LINKS_SHOWN 4 /* of a longer circle the other links are only counted */
@@ -150,13 +150,13 @@ static int may_be_in_circle(struct op *op, const struct actor *actor)
 }
 
 /* Of the holders behind a call, picks those that hold a lock: the others cannot block a wait. */
-static int holders_only(struct op *op, const struct actor *behind, size_t n, struct actor out[BEHIND_MAX])
+static int holders_only(struct op *op, const struct actor *behind, size_t n, struct actor out[CALL_HOLDERS_MAX])
 {
 	struct slice lock;
 	uint64_t token;
 	int count = 0;
 
-	for (size_t i = 0; i < n && i < BEHIND_MAX; i++) {
+	for (size_t i = 0; i < n && i < CALL_HOLDERS_MAX; i++) {
 		int rc = table_held_next(op, behind[i].owner, behind[i].who, 0, &token, &lock);
 
 		if (rc < 0)
@@ -172,7 +172,7 @@ static int search_wait(struct waitfor *graph, struct slice lock, const struct re
 		       const struct actor *waiter, const struct actor *behind, size_t n)
 {
 	struct actor holder = actor_of(lock, &held->holder);
-	struct actor ends[BEHIND_MAX];
+	struct actor ends[CALL_HOLDERS_MAX];
 	struct op *op = graph->op;
 	int count;
 	int rc;

@@ -4,10 +4,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "event.h"
+#include "event_log.h"
 #include "grant.h"
 #include "holder.h"
-#include "lock.h"
+#include "lock_hold.h"
 #include "rules.h"
 #include "seal.h"
 

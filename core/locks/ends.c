@@ -9,7 +9,7 @@
 #include "atlock/manual.h"
 #include "bound.h"
 #include "grant.h"
-#include "lock.h"
+#include "lock_hold.h"
 #include "waits.h"
 #include "watch.h"
 

@@ -22,7 +22,7 @@ struct atlock_end {
 			atlock_done_fn *done;
 			void *arg;
 			int64_t began; /* see steady_now() */
-			struct behind_call *behind;
+			struct call_holders_entry *holders;
 		} call; /* a blocked call; belongs to waits.c */
 		struct {
 			STAILQ_ENTRY(atlock_end) link;

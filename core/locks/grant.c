@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "deadlock.h"
-#include "event.h"
+#include "event_log.h"
 #include "holder.h"
 #include "seal.h"
 

@@ -1,7 +1,7 @@
 /* Reads one lock for atlock.h: for any reader, or for its holder only. */
 #include <errno.h>
 
-#include "lock.h"
+#include "lock_hold.h"
 #include "refusal.h"
 #include "rules.h"
 #include "view.h"

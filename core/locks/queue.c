@@ -5,7 +5,7 @@
 #include "acquire.h"
 #include "allow.h"
 #include "deadlock.h"
-#include "event.h"
+#include "event_log.h"
 #include "expect.h"
 #include "limit.h"
 #include "rules.h"

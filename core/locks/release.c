@@ -5,7 +5,7 @@
 #include "allow.h"
 #include "grant.h"
 #include "holder.h"
-#include "lock.h"
+#include "lock_hold.h"
 #include "rules.h"
 #include "view.h"
 

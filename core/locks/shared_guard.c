@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "holder.h"
-#include "name.h"
+#include "lock_name.h"
 #include "table.h"
 #include "why.h"
 

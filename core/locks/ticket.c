@@ -3,11 +3,11 @@
 #include <string.h>
 
 #include "allow.h"
-#include "event.h"
+#include "event_log.h"
 #include "expect.h"
 #include "grant.h"
 #include "limit.h"
-#include "name.h"
+#include "lock_name.h"
 #include "rules.h"
 #include "seal.h"
 #include "view.h"
@@ -127,7 +127,7 @@ int waits_ticket(struct op *op, uint64_t number, struct slice *lock, struct tick
 }
 
 /* The call is either cancelled here or answered elsewhere, never both. */
-static int unpark_in_txn(struct op *op)
+static int wait_drop_in_txn(struct op *op)
 {
 	const uint64_t *number = op->arg;
 	struct ticket ticket;
@@ -141,7 +141,7 @@ static int unpark_in_txn(struct op *op)
 
 int waits_unqueue(struct atlock *al, uint64_t number)
 {
-	return op_call(al, NULL, METRICS_NONE, unpark_in_txn, &number, NULL);
+	return op_call(al, NULL, METRICS_NONE, wait_drop_in_txn, &number, NULL);
 }
 
 int atlock_wait_cancel(struct atlock *al, uint64_t wait)

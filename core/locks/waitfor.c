@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "behind.h"
+#include "call_holders.h"
 #include "waits.h"
 
 #define CALLS_MAX 1024 /* calls behind one holder that a search follows: bounds the search */
@@ -102,7 +102,7 @@ int actor_waits(struct op *op, const struct actor *actor)
 	uint8_t rank;
 	int rc;
 
-	if (behind_calls(waits_behind(op->al->waits), actor->owner, actor->who, actor->start, &number, 1) > 0)
+	if (call_holders_calls(waits_holders(op->al->waits), actor->owner, actor->who, actor->start, &number, 1) > 0)
 		return 1;
 	number = 0;
 	rc = table_wait_next(op, actor->owner, actor->who, 0, &number, &rank, &lock);
@@ -211,15 +211,17 @@ static int edge_own(struct waitfor *graph, struct step *top, struct actor *to)
 
 static int calls_load(struct waitfor *graph, struct step *top)
 {
-	struct behind *behind = waits_behind(graph->op->al->waits);
+	struct call_holders *table = waits_holders(graph->op->al->waits);
 	uint64_t few[1];
 
-	if (top->calls != NULL || behind_calls(behind, top->actor.owner, top->actor.who, top->actor.start, few, 1) == 0)
+	if (top->calls != NULL ||
+	    call_holders_calls(table, top->actor.owner, top->actor.who, top->actor.start, few, 1) == 0)
 		return 0;
 	top->calls = reallocarray(NULL, CALLS_MAX, sizeof(*top->calls));
 	if (top->calls == NULL)
 		return -ENOMEM;
-	top->count = behind_calls(behind, top->actor.owner, top->actor.who, top->actor.start, top->calls, CALLS_MAX);
+	top->count = call_holders_calls(table, top->actor.owner, top->actor.who, top->actor.start, top->calls,
+					CALLS_MAX);
 	return 0;
 }
 
@@ -303,7 +305,7 @@ int waitfor_new(struct waitfor *graph, struct slice lock, const struct record_ho
 		const struct actor *waiter, const struct actor *behind, size_t n)
 {
 	struct actor blocker = actor_of(lock, holder);
-	struct actor ends[BEHIND_MAX + 1] = { *waiter };
+	struct actor ends[CALL_HOLDERS_MAX + 1] = { *waiter };
 	struct mark *mark = graph_mark(graph, waiter);
 	size_t first;
 	size_t end;
@@ -313,8 +315,8 @@ int waitfor_new(struct waitfor *graph, struct slice lock, const struct record_ho
 		return rc;
 	graph->steps[0].waiter = *waiter;
 	graph->steps[0].lock = lock;
-	if (n > BEHIND_MAX)
-		n = BEHIND_MAX;
+	if (n > CALL_HOLDERS_MAX)
+		n = CALL_HOLDERS_MAX;
 	for (size_t i = 0; i < n; i++)
 		ends[1 + i] = behind[i];
 	for (end = 0; end <= n && !actor_same(&blocker, &ends[end]); end++)

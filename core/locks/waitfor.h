@@ -1,6 +1,6 @@
 /*
  * The wait-for graph: an edge leads from a holder that waits to the holder of the lock it waits for. Nodes are holders, not
- * requests. A holder waits by its tickets, and by the blocked calls that it stands behind (behind.h). The graph is read from the
+ * requests. A holder waits by its tickets, and by the blocked calls that it stands behind (call_holders.h). The graph is read from the
  * store and from that table, so it needs no upkeep. Private to core/; runs inside an operation's transaction.
  */
 #ifndef CORE_WAITFOR_H

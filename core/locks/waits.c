@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "alarm.h"
-#include "behind.h"
+#include "call_holders.h"
 #include "ends.h"
 #include "op.h"
 #include "why.h"
@@ -17,7 +17,7 @@ SLIST_HEAD(bucket, atlock_end);
 
 struct waits {
 	struct metrics *metrics;
-	struct behind *behind;
+	struct call_holders *holders;
 	pthread_mutex_t mutex; /* a leaf: protects all fields */
 	struct bucket *buckets;
 	size_t cap; /* a power of two */
@@ -36,7 +36,7 @@ int waits_new(struct waits **out, struct metrics *metrics)
 	waits->metrics = metrics;
 	waits->cap = 64;
 	waits->buckets = calloc(waits->cap, sizeof(*waits->buckets));
-	if (waits->buckets == NULL || behind_new(&waits->behind) < 0) {
+	if (waits->buckets == NULL || call_holders_new(&waits->holders) < 0) {
 		free(waits->buckets);
 		free(waits);
 		return -ENOMEM;
@@ -51,7 +51,7 @@ void waits_free(struct waits *waits)
 	if (waits == NULL)
 		return;
 	pthread_mutex_destroy(&waits->mutex);
-	behind_free(waits->behind);
+	call_holders_free(waits->holders);
 	free(waits->buckets);
 	free(waits);
 }
@@ -140,32 +140,32 @@ static struct atlock_end *waits_take(struct waits *waits, uint64_t number)
 	}
 	pthread_mutex_unlock(&waits->mutex);
 	if (blocked != NULL) {
-		behind_remove(waits->behind, blocked->call.behind);
-		blocked->call.behind = NULL;
+		call_holders_remove(waits->holders, blocked->call.holders);
+		blocked->call.holders = NULL;
 	}
 	return blocked;
 }
 
-struct behind *waits_behind(struct waits *waits)
+struct call_holders *waits_holders(struct waits *waits)
 {
-	return waits->behind;
+	return waits->holders;
 }
 
 int waits_stand(struct waits *waits, uint64_t number, const struct atlock_caller *holders, size_t n)
 {
-	struct behind_call *call = behind_add(waits->behind, number, holders, n);
+	struct call_holders_entry *call = call_holders_add(waits->holders, number, holders, n);
 	struct atlock_end *blocked;
 
 	if (call == NULL)
 		return -ENOMEM;
 	pthread_mutex_lock(&waits->mutex);
 	blocked = waits_lookup(waits, number);
-	if (blocked != NULL && blocked->call.behind == NULL) {
-		blocked->call.behind = call;
+	if (blocked != NULL && blocked->call.holders == NULL) {
+		blocked->call.holders = call;
 		call = NULL;
 	}
 	pthread_mutex_unlock(&waits->mutex);
-	behind_remove(waits->behind, call);
+	call_holders_remove(waits->holders, call);
 	return blocked == NULL;
 }
 

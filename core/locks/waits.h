@@ -8,7 +8,7 @@
 #include "atlock.h"
 #include "store.h"
 
-struct behind;
+struct call_holders;
 struct metrics;
 struct notice;
 struct op;
@@ -37,7 +37,7 @@ int waits_cancel(struct waits *waits, uint64_t number);
  * once for each call.
  */
 int waits_stand(struct waits *waits, uint64_t number, const struct atlock_caller *holders, size_t n);
-struct behind *waits_behind(struct waits *waits);
+struct call_holders *waits_holders(struct waits *waits);
 
 /* The call's ticket and the lock it waits for, which point into the store: 0, or 1 if it has been answered. (ticket.c) */
 int waits_ticket(struct op *op, uint64_t number, struct slice *lock, struct ticket *ticket);

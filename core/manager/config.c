@@ -6,7 +6,7 @@
 
 #include "background.h"
 #include "disable.h"
-#include "event.h"
+#include "event_log.h"
 #include "hook.h"
 #include "log.h"
 #include "scan.h"

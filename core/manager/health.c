@@ -153,7 +153,7 @@ static enum health_level check_store(const struct look *look, char *text, size_t
 	return HEALTH_DEGRADED;
 }
 
-static enum health_level check_room(const struct look *look, char *text, size_t len)
+static enum health_level check_space(const struct look *look, char *text, size_t len)
 {
 	if (!look->status.store_low)
 		return HEALTH_OK;
@@ -243,11 +243,12 @@ static enum health_level check_ends(const struct look *look, char *text, size_t 
 	return HEALTH_DEGRADED;
 }
 
+/* Scripts read the names. */
 static const struct {
 	const char *name;
 	enum health_level (*check)(const struct look *look, char *text, size_t len);
 } checks[HEALTH_CHECKS] = {
-	{ "store", check_store }, { "room", check_room },     { "sweeper", check_sweeper }, { "writer", check_writer },
+	{ "store", check_store }, { "room", check_space },    { "sweeper", check_sweeper }, { "writer", check_writer },
 	{ "clock", check_clock }, { "memory", check_memory }, { "hooks", check_hooks },     { "ends", check_ends },
 };
 

@@ -14,7 +14,7 @@
 #include "config.h"
 #include "disable.h"
 #include "ends.h"
-#include "event.h"
+#include "event_log.h"
 #include "event_usage.h"
 #include "format.h"
 #include "health.h"
@@ -353,16 +353,16 @@ void atlock_close(struct atlock *al)
 static int status_in_txn(struct op *op)
 {
 	struct atlock_status *status = op->arg;
-	struct store_space room;
+	struct store_space space;
 	int rc = op_tail(op);
 
-	store_space(op->al->store, &room);
-	status->store_used = room.used;
-	status->store_free = room.free;
-	status->store_size = room.size;
+	store_space(op->al->store, &space);
+	status->store_used = space.used;
+	status->store_free = space.free;
+	status->store_size = space.size;
 	status->events_used = space_events_used(&op->tail);
-	status->events_full = space_share_is_used(&room, &op->tail);
-	status->store_low = room.low || status->events_full;
+	status->events_full = space_share_is_used(&space, &op->tail);
+	status->store_low = space.low || status->events_full;
 	status->held = op->tail.held;
 	status->waiting = op->tail.waiting;
 	status->events = op->tail.seq;

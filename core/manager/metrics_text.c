@@ -72,11 +72,11 @@ static int sample_tickets(struct op *op, struct sample *sample)
 static int sample_in_txn(struct op *op)
 {
 	struct sample *sample = op->arg;
-	struct store_space room;
+	struct store_space space;
 	int rc = op_tail(op);
 
-	store_space(op->al->store, &room);
-	sample->low = space_share_is_used(&room, &op->tail);
+	store_space(op->al->store, &space);
+	sample->low = space_share_is_used(&space, &op->tail);
 	sample->held = op->tail.held;
 	sample->events = op->tail.seq;
 	if (rc == 0)
@@ -87,16 +87,16 @@ static int sample_in_txn(struct op *op)
 static void sample_take(struct atlock *al, struct sample *sample)
 {
 	struct health_report health;
-	struct store_space room;
+	struct store_space space;
 
 	health_look(al, true, &health);
 	*sample = (struct sample){ .started = (uint64_t)al->opened, .health = health.level };
 	int rc = op_look(al, sample_in_txn, sample, NULL);
 	sample->unread = rc < 0;
-	store_space(al->store, &room);
-	sample->used = room.used;
-	sample->free = room.free;
-	sample->low = sample->low || room.low;
+	store_space(al->store, &space);
+	sample->used = space.used;
+	sample->free = space.free;
+	sample->low = sample->low || space.low;
 	store_stats(al->store, &sample->store);
 	sample->updates = sample->store.updates;
 	sample->waiting = sample->store.waiting;
@@ -246,7 +246,7 @@ static const struct {
 	{ "store_used_bytes", "gauge", "Size of the store.", offsetof(struct sample, used), false },
 	{ "store_free_bytes", "gauge", "What can be written before locks are refused.", offsetof(struct sample, free),
 	  false },
-	{ "store_low", "gauge", "1 while locks are refused because the store has no room.",
+	{ "store_low", "gauge", "1 while locks are refused because the store has no space.",
 	  offsetof(struct sample, low), false },
 	{ "store_updates_total", "counter", "Changes committed.", offsetof(struct sample, updates), false },
 	{ "store_commit_seconds_total", "counter", "Time spent on commits.", offsetof(struct sample, commit_time),

@@ -9,7 +9,7 @@
 #include <sodium.h>
 #include <string.h>
 
-#include "event.h"
+#include "event_log.h"
 #include "log.h"
 #include "seal.h"
 #include "why.h"

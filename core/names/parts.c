@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "escape.h"
-#include "name.h"
+#include "lock_name.h"
 #include "why.h"
 
 static const char separator[] = "/-/";

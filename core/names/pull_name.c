@@ -8,7 +8,7 @@
 
 #include "escape.h"
 #include "holder.h"
-#include "name.h"
+#include "lock_name.h"
 #include "why.h"
 
 static const char tree[] = "pulls";

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "policy.h"
+#include "policy_rules.h"
 #include "users.h"
 #include "why.h"
 

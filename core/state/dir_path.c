@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "name.h"
+#include "lock_name.h"
 #include "table.h"
 #include "why.h"
 

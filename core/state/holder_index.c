@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "name.h"
+#include "lock_name.h"
 
 /*
  * Finds the first key from `from` on, returns its text between `skip` and the next NUL, and moves `from` past all keys

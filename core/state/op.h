@@ -17,8 +17,8 @@
 #ifndef CORE_OP_H
 #define CORE_OP_H
 
-#include "name.h"
-#include "policy.h"
+#include "lock_name.h"
+#include "policy_rules.h"
 #include "position.h"
 #include "record.h"
 #include "state.h"

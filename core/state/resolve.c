@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "dir_path.h"
-#include "name.h"
+#include "lock_name.h"
 #include "table.h"
 #include "why.h"
 

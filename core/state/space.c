@@ -15,19 +15,19 @@ uint64_t space_events_used(const struct record_tail *tail)
 	return 2 * tail->events;
 }
 
-bool space_share_is_used(const struct store_space *room, const struct record_tail *tail)
+bool space_share_is_used(const struct store_space *space, const struct record_tail *tail)
 {
-	return room->size > 0 && space_events_used(tail) > room->size / SHARE_PART;
+	return space->size > 0 && space_events_used(tail) > space->size / SHARE_PART;
 }
 
-static int refuse_space(struct op *op, const struct store_space *room, bool share)
+static int refuse_space(struct op *op, const struct store_space *space, bool share)
 {
 	return why_set(
 		op->why, -EDQUOT, ATLOCK_QUOTA,
 		"the store has no room for more%s (%ju of %ju MiB used, by events about %ju): an administrator can "
 		"archive events: atlock audit archive --before now FILE; or release locks, or make room on its disk",
-		share ? " events, which have used their share of it" : "", (uintmax_t)(room->used >> 20),
-		(uintmax_t)(room->size >> 20), (uintmax_t)(space_events_used(&op->tail) >> 20));
+		share ? " events, which have used their share of it" : "", (uintmax_t)(space->used >> 20),
+		(uintmax_t)(space->size >> 20), (uintmax_t)(space_events_used(&op->tail) >> 20));
 }
 
 uint64_t space_events_all(const struct record_tail *tail)
@@ -57,68 +57,68 @@ static bool user_is_over(struct op *op, uint64_t share)
 		       (used < share ? share - used : 0);
 }
 
-static int refuse_user(struct op *op, const struct store_space *room)
+static int refuse_user(struct op *op, const struct store_space *space)
 {
 	return why_set(op->why, -EDQUOT, ATLOCK_QUOTA,
 		       "%s has caused more events today than there is space left for (about %ju of %ju MiB used by "
 		       "all), and others need space, too: an administrator can archive events: atlock audit archive "
 		       "--before now FILE; or go on tomorrow",
 		       op->caller->owner, (uintmax_t)(space_events_used(&op->tail) >> 20),
-		       (uintmax_t)(room->size / SHARE_PART >> 20));
+		       (uintmax_t)(space->size / SHARE_PART >> 20));
 }
 
 bool space_user_is_over(struct op *op)
 {
-	struct store_space room;
+	struct store_space space;
 
-	store_space(op->al->store, &room);
-	return room.size > 0 && user_is_over(op, room.size / SHARE_PART);
+	store_space(op->al->store, &space);
+	return space.size > 0 && user_is_over(op, space.size / SHARE_PART);
 }
 
 int space_check(struct op *op)
 {
-	struct store_space room;
+	struct store_space space;
 	bool share;
 	int rc = op_tail(op);
 
 	if (rc < 0)
 		return rc;
-	store_space(op->al->store, &room);
-	share = space_share_is_used(&room, &op->tail);
-	if (room.low || share)
-		return refuse_space(op, &room, share);
-	return room.size > 0 && user_is_over(op, room.size / SHARE_PART) ? refuse_user(op, &room) : 0;
+	store_space(op->al->store, &space);
+	share = space_share_is_used(&space, &op->tail);
+	if (space.low || share)
+		return refuse_space(op, &space, share);
+	return space.size > 0 && user_is_over(op, space.size / SHARE_PART) ? refuse_user(op, &space) : 0;
 }
 
-static bool is_scarce(const struct op *op, const struct store_space *room)
+static bool is_scarce(const struct op *op, const struct store_space *space)
 {
-	uint64_t share = room->size / SHARE_PART;
+	uint64_t share = space->size / SHARE_PART;
 
-	return room->scarce || (share > 0 && space_events_used(&op->tail) > share + share / SHARE_MORE);
+	return space->scarce || (share > 0 && space_events_used(&op->tail) > share + share / SHARE_MORE);
 }
 
 /* A user's own bound is that of taking locks: what one user changes must not use up the share in which others take. */
-static bool is_scarce_for_user(struct op *op, const struct store_space *room)
+static bool is_scarce_for_user(struct op *op, const struct store_space *space)
 {
-	uint64_t share = room->size / SHARE_PART;
+	uint64_t share = space->size / SHARE_PART;
 
 	return share > 0 && user_is_over(op, share);
 }
 
 bool space_is_scarce(struct op *op)
 {
-	struct store_space room;
+	struct store_space space;
 
-	store_space(op->al->store, &room);
-	return op_tail(op) == 0 && (is_scarce(op, &room) || is_scarce_for_user(op, &room));
+	store_space(op->al->store, &space);
+	return op_tail(op) == 0 && (is_scarce(op, &space) || is_scarce_for_user(op, &space));
 }
 
 int space_check_scarce(struct op *op)
 {
-	struct store_space room;
+	struct store_space space;
 
-	store_space(op->al->store, &room);
-	if (is_scarce(op, &room))
-		return refuse_space(op, &room, space_share_is_used(&room, &op->tail));
-	return is_scarce_for_user(op, &room) ? refuse_user(op, &room) : 0;
+	store_space(op->al->store, &space);
+	if (is_scarce(op, &space))
+		return refuse_space(op, &space, space_share_is_used(&space, &op->tail));
+	return is_scarce_for_user(op, &space) ? refuse_user(op, &space) : 0;
 }

@@ -26,6 +26,6 @@ void space_charge(struct op *op);
 
 /* Approximate bytes of all events in the store; whether they exceed their share of it. */
 uint64_t space_events_used(const struct record_tail *tail);
-bool space_share_is_used(const struct store_space *room, const struct record_tail *tail);
+bool space_share_is_used(const struct store_space *space, const struct record_tail *tail);
 
 #endif

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "name.h"
+#include "lock_name.h"
 #include "seal.h"
 #include "why.h"
 

@@ -8,7 +8,7 @@
 
 #include "escape.h"
 #include "place.h"
-#include "pull.h"
+#include "pull_store.h"
 #include "scan.h"
 #include "view.h"
 

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "dir_path.h"
-#include "event.h"
+#include "event_log.h"
 #include "grant.h"
 #include "limit.h"
 #include "rules.h"

@@ -8,7 +8,7 @@
 #include "child_walk.h"
 #include "holder.h"
 #include "holder_index.h"
-#include "name.h"
+#include "lock_name.h"
 #include "scan.h"
 #include "view.h"
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "child_walk.h"
-#include "owners.h"
+#include "owners_claim.h"
 #include "place.h"
 #include "text.h"
 

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "atlock/manual.h"
-#include "event.h"
-#include "owners.h"
+#include "event_log.h"
+#include "owners_claim.h"
 #include "scan.h"
 
 /* The state of a URL as it is and as it should be. */

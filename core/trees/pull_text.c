@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "escape.h"
-#include "pull.h"
+#include "pull_store.h"
 #include "text.h"
 #include "userinfo.h"
 #include "why.h"

@@ -3,7 +3,7 @@
 
 #include "child_walk.h"
 #include "dir_path.h"
-#include "name.h"
+#include "lock_name.h"
 #include "place.h"
 
 struct list {

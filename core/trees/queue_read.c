@@ -5,7 +5,7 @@
 
 #include "expect.h"
 #include "holder_index.h"
-#include "name.h"
+#include "lock_name.h"
 #include "place.h"
 #include "position.h"
 #include "scan.h"

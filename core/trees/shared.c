@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "escape.h"
-#include "event.h"
+#include "event_log.h"
 #include "grant.h"
 #include "holder.h"
 #include "limit.h"

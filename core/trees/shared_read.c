@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "name.h"
+#include "lock_name.h"
 #include "place.h"
 #include "scan.h"
 #include "shared_guard.h"

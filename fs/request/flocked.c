@@ -6,7 +6,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "caller.h"
+#include "call_user.h"
 #include "handle.h"
 #include "inode.h"
 

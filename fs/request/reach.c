@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "caller.h"
+#include "call_user.h"
 #include "dir_access_cache.h"
 #include "permit.h"
 

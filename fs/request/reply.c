@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-#include "caller.h"
+#include "call_user.h"
 #include "refuse.h"
 #include "why_lines.h"
 

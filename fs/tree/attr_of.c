@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "caller.h"
+#include "call_user.h"
 
 void attr_custom(const struct atlock_dir *dir, struct stat *st)
 {

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "caller.h"
+#include "call_user.h"
 #include "link.h"
 #include "listing.h"
 #include "reach.h"

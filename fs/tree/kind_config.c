@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "attr.h"
-#include "caller.h"
+#include "call_user.h"
 #include "handle.h"
 #include "listing.h"
 #include "rows.h"

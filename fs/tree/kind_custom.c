@@ -5,7 +5,7 @@
 
 #include "attr_of.h"
 #include "cache.h"
-#include "caller.h"
+#include "call_user.h"
 #include "dir_access_cache.h"
 #include "listing.h"
 #include "lock_file.h"

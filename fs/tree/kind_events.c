@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "attr.h"
-#include "caller.h"
+#include "call_user.h"
 #include "handle.h"
 #include "listing.h"
 #include "reach.h"

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "attr.h"
-#include "caller.h"
+#include "call_user.h"
 #include "handle.h"
 #include "pages.h"
 #include "permit.h"

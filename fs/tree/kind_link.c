@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "attr_of.h"
-#include "caller.h"
+#include "call_user.h"
 #include "link.h"
 #include "listing.h"
 #include "reach.h"

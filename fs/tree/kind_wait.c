@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "attr.h"
-#include "caller.h"
+#include "call_user.h"
 #include "handle.h"
 #include "mirror.h"
 #include "pages.h"

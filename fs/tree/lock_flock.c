@@ -6,7 +6,7 @@
 #include <stdatomic.h>
 #include <sys/file.h>
 
-#include "caller.h"
+#include "call_user.h"
 #include "ending.h"
 #include "flocked.h"
 #include "handle.h"

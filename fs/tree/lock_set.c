@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "cache.h"
-#include "caller.h"
+#include "call_user.h"
 #include "handle.h"
 #include "lock_file.h"
 #include "permit.h"

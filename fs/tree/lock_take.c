@@ -7,7 +7,7 @@
 
 #include "attr_of.h"
 #include "cache.h"
-#include "caller.h"
+#include "call_user.h"
 #include "ending.h"
 #include "entry.h"
 #include "handle.h"

@@ -6,7 +6,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#include "caller.h"
+#include "call_user.h"
 #include "lock_file.h"
 
 /*

@@ -7,7 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "caller.h"
+#include "call_user.h"
 #include "entry.h"
 #include "flocked.h"
 #include "handle.h"

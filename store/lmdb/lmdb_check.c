@@ -15,9 +15,9 @@
  */
 #include "lmdb_check.h"
 
+#include "engine_refuse.h"
 #include "lmdb_engine.h"
 #include "lmdb_readers.h"
-#include "refuse.h"
 #include "writes.h"
 
 #include <errno.h>

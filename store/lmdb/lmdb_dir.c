@@ -5,8 +5,8 @@
  */
 #include "lmdb_dir.h"
 
+#include "engine_refuse.h"
 #include "lmdb_stamp.h"
-#include "refuse.h"
 
 #include <bsd/stdlib.h>
 #include <bsd/string.h>

@@ -12,11 +12,11 @@
  */
 #include "lmdb_guard.h"
 
+#include "engine_refuse.h"
 #include "lmdb_dir.h"
 #include "lmdb_engine.h"
 #include "lmdb_layer.h"
 #include "lmdb_log.h"
-#include "refuse.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -4,6 +4,7 @@
  */
 #include "lmdb_store.h"
 
+#include "engine_refuse.h"
 #include "lmdb_batch.h"
 #include "lmdb_check.h"
 #include "lmdb_commit.h"
@@ -19,7 +20,6 @@
 #include "lmdb_stamp.h"
 #include "lmdb_table.h"
 #include "lmdb_view.h"
-#include "refuse.h"
 #include "txn_run.h"
 
 #include <errno.h>

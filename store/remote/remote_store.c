@@ -1,4 +1,4 @@
-#include "refuse.h"
+#include "engine_refuse.h"
 #include "remote_barrier.h"
 #include "remote_batch.h"
 #include "remote_engine.h"

@@ -3,7 +3,7 @@
 
 #include "atlock.h"
 #include "fuzz.h"
-#include "policy.h"
+#include "policy_rules.h"
 
 static int group_of(void *arg, const char *group)
 {

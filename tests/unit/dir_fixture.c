@@ -1,6 +1,6 @@
 #include "dir_fixture.h"
 
-#include "name.h"
+#include "lock_name.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

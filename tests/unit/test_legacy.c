@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "atlock/import.h"
-#include "name.h"
+#include "lock_name.h"
 #include "unit/name_vectors.h"
 
 static void parts_fill(struct atlock_parts *parts, const struct legacy_vector *v)

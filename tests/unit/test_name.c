@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "name.h"
+#include "lock_name.h"
 #include "unit/name_vectors.h"
 #include "why.h"
 

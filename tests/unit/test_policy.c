@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "policy.h"
+#include "policy_rules.h"
 
 static struct atlock_why why;
 

@@ -1,4 +1,4 @@
-#include "behind.h"
+#include "call_holders.h"
 
 #include <bsd/sys/queue.h>
 #include <errno.h>
@@ -30,47 +30,47 @@ struct stand {
 	uint64_t number;
 };
 
-struct behind_call {
+struct call_holders_entry {
 	size_t count;
 	struct stand stands[];
 };
 
-struct behind {
+struct call_holders {
 	_Atomic size_t count; /* of stands; changed under the mutex */
 	pthread_mutex_t mutex;
 	struct stander_list buckets[BUCKETS]; /* mutex */
 };
 
-int behind_new(struct behind **out)
+int call_holders_new(struct call_holders **out)
 {
-	struct behind *behind = calloc(1, sizeof(*behind));
+	struct call_holders *table = calloc(1, sizeof(*table));
 
-	if (behind == NULL)
+	if (table == NULL)
 		return -ENOMEM;
-	pthread_mutex_init(&behind->mutex, NULL);
+	pthread_mutex_init(&table->mutex, NULL);
 	for (size_t i = 0; i < BUCKETS; i++)
-		LIST_INIT(&behind->buckets[i]);
-	*out = behind;
+		LIST_INIT(&table->buckets[i]);
+	*out = table;
 	return 0;
 }
 
 /* Call it when all calls have ended. */
-void behind_free(struct behind *behind)
+void call_holders_free(struct call_holders *table)
 {
-	if (behind == NULL)
+	if (table == NULL)
 		return;
-	pthread_mutex_destroy(&behind->mutex);
-	free(behind);
+	pthread_mutex_destroy(&table->mutex);
+	free(table);
 }
 
-static struct stander_list *bucket_of(struct behind *behind, struct slice who)
+static struct stander_list *bucket_of(struct call_holders *table, struct slice who)
 {
 	const unsigned char *at = who.data;
 	uint32_t hash = 2166136261U;
 
 	for (size_t i = 0; i < who.len; i++)
 		hash = (hash ^ at[i]) * 16777619U;
-	return &behind->buckets[hash % BUCKETS];
+	return &table->buckets[hash % BUCKETS];
 }
 
 /* A start of 0 is unknown and matches any. The caller holds the mutex, here and in all functions below. */
@@ -82,11 +82,11 @@ static bool stander_is(const struct stander *stander, struct slice owner, struct
 	       (stander->start == start || stander->start == 0 || start == 0);
 }
 
-static struct stander *stander_get(struct behind *behind, const struct atlock_caller *holder)
+static struct stander *stander_get(struct call_holders *table, const struct atlock_caller *holder)
 {
 	struct slice owner = { holder->owner, strlen(holder->owner) };
 	struct slice who = { holder->who, strlen(holder->who) };
-	struct stander_list *bucket = bucket_of(behind, who);
+	struct stander_list *bucket = bucket_of(table, who);
 	struct stander *stander;
 
 	LIST_FOREACH(stander, bucket, link)
@@ -105,7 +105,7 @@ static struct stander *stander_get(struct behind *behind, const struct atlock_ca
 	return stander;
 }
 
-static void call_drop(struct behind *behind, struct behind_call *call)
+static void call_drop(struct call_holders *table, struct call_holders_entry *call)
 {
 	for (size_t i = 0; i < call->count; i++) {
 		struct stander *stander = call->stands[i].stander;
@@ -116,56 +116,57 @@ static void call_drop(struct behind *behind, struct behind_call *call)
 			free(stander);
 		}
 	}
-	behind->count -= call->count;
+	table->count -= call->count;
 	free(call);
 }
 
-struct behind_call *behind_add(struct behind *behind, uint64_t number, const struct atlock_caller *holders, size_t n)
+struct call_holders_entry *call_holders_add(struct call_holders *table, uint64_t number,
+					    const struct atlock_caller *holders, size_t n)
 {
-	struct behind_call *call = malloc(sizeof(*call) + n * sizeof(call->stands[0]));
+	struct call_holders_entry *call = malloc(sizeof(*call) + n * sizeof(call->stands[0]));
 
 	if (call == NULL)
 		return NULL;
 	call->count = 0;
-	pthread_mutex_lock(&behind->mutex);
+	pthread_mutex_lock(&table->mutex);
 	while (call != NULL && call->count < n) {
 		struct stand *stand = &call->stands[call->count];
 
 		stand->number = number;
-		stand->stander = stander_get(behind, &holders[call->count]);
+		stand->stander = stander_get(table, &holders[call->count]);
 		if (stand->stander == NULL) {
-			call_drop(behind, call);
+			call_drop(table, call);
 			call = NULL;
 		} else {
 			LIST_INSERT_HEAD(&stand->stander->stands, stand, link);
 			call->count++;
-			behind->count++;
+			table->count++;
 		}
 	}
-	pthread_mutex_unlock(&behind->mutex);
+	pthread_mutex_unlock(&table->mutex);
 	return call;
 }
 
-void behind_remove(struct behind *behind, struct behind_call *call)
+void call_holders_remove(struct call_holders *table, struct call_holders_entry *call)
 {
 	if (call == NULL)
 		return;
-	pthread_mutex_lock(&behind->mutex);
-	call_drop(behind, call);
-	pthread_mutex_unlock(&behind->mutex);
+	pthread_mutex_lock(&table->mutex);
+	call_drop(table, call);
+	pthread_mutex_unlock(&table->mutex);
 }
 
-size_t behind_calls(struct behind *behind, struct slice owner, struct slice who, uint64_t start, uint64_t *numbers,
-		    size_t cap)
+size_t call_holders_calls(struct call_holders *table, struct slice owner, struct slice who, uint64_t start,
+			  uint64_t *numbers, size_t cap)
 {
 	const struct stander *stander;
 	const struct stand *stand;
 	size_t count = 0;
 
-	if (atomic_load_explicit(&behind->count, memory_order_relaxed) == 0)
+	if (atomic_load_explicit(&table->count, memory_order_relaxed) == 0)
 		return 0;
-	pthread_mutex_lock(&behind->mutex);
-	LIST_FOREACH(stander, bucket_of(behind, who), link) {
+	pthread_mutex_lock(&table->mutex);
+	LIST_FOREACH(stander, bucket_of(table, who), link) {
 		if (!stander_is(stander, owner, who, start))
 			continue;
 		LIST_FOREACH(stand, &stander->stands, link) {
@@ -174,6 +175,6 @@ size_t behind_calls(struct behind *behind, struct slice owner, struct slice who,
 			numbers[count++] = stand->number;
 		}
 	}
-	pthread_mutex_unlock(&behind->mutex);
+	pthread_mutex_unlock(&table->mutex);
 	return count;
 }

@@ -9,8 +9,8 @@
  *	'c'	the directory's id, 8 bytes big-endian, then the name in its one spelling.
  * Only a directory id contains NUL bytes.
  */
-#ifndef CORE_NAME_H
-#define CORE_NAME_H
+#ifndef CORE_LOCK_NAME_H
+#define CORE_LOCK_NAME_H
 
 #include "atlock.h"
 #include "store.h"

@@ -14,8 +14,8 @@
  *
  * A parsed policy does not change, so any thread may use it.
  */
-#ifndef CORE_POLICY_H
-#define CORE_POLICY_H
+#ifndef CORE_POLICY_RULES_H
+#define CORE_POLICY_RULES_H
 
 #include "atlock.h"
 

@@ -1,4 +1,4 @@
-#include "policy.h"
+#include "policy_rules.h"
 
 #include <bsd/string.h>
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* Appends events to the chain, in the transaction of the change. Private to core/. */
-#ifndef CORE_EVENT_H
-#define CORE_EVENT_H
+#ifndef CORE_EVENT_LOG_H
+#define CORE_EVENT_LOG_H
 
 #include "event_line.h"
 #include "table.h"

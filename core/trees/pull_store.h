@@ -1,6 +1,6 @@
 /* Pull requests inside core/: their records, and the parser of what is written into their files. Private to core/. */
-#ifndef CORE_PULL_H
-#define CORE_PULL_H
+#ifndef CORE_PULL_STORE_H
+#define CORE_PULL_STORE_H
 
 #include "meta.h"
 #include "op.h"

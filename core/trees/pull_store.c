@@ -1,12 +1,12 @@
 /* Changes of a pull request, each in one transaction. */
-#include "pull.h"
+#include "pull_store.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "bound.h"
-#include "event.h"
+#include "event_log.h"
 #include "holder_index.h"
 #include "limit.h"
 #include "rules.h"

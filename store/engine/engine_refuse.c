@@ -1,4 +1,4 @@
-#include "refuse.h"
+#include "engine_refuse.h"
 
 #include <stdarg.h>
 #include <stdio.h>

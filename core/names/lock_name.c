@@ -2,7 +2,7 @@
  * One lock has one name. A path is walked once, component by component. Each must be in its one spelling, so that the
  * text itself becomes the key.
  */
-#include "name.h"
+#include "lock_name.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "caller.h"
+#include "call_user.h"
 
 #include <errno.h>
 #include <stdlib.h>

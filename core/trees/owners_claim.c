@@ -1,10 +1,10 @@
 /* The first reference to a URL claims it, removing the last one frees it: each in one transaction. */
-#include "owners.h"
+#include "owners_claim.h"
 
 #include <errno.h>
 #include <string.h>
 
-#include "event.h"
+#include "event_log.h"
 #include "limit.h"
 #include "rules.h"
 #include "space.h"

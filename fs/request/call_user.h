@@ -1,6 +1,6 @@
 /* Which process and user made a request, and what they may override. */
-#ifndef CALLER_H
-#define CALLER_H
+#ifndef CALL_USER_H
+#define CALL_USER_H
 
 #include "fs.h"
 

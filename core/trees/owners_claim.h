@@ -3,8 +3,8 @@
  * reference without a claim, is a leftover: no operation makes one, and the sweep repairs it. Private to core/; all of it runs
  * inside an operation's transaction.
  */
-#ifndef CORE_OWNERS_H
-#define CORE_OWNERS_H
+#ifndef CORE_OWNERS_CLAIM_H
+#define CORE_OWNERS_CLAIM_H
 
 #include "owners_path.h"
 #include "table.h"

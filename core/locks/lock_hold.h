@@ -1,6 +1,6 @@
 /* Parts of lock.c that other operations share. Private to core/; all of it runs inside an operation's transaction. */
-#ifndef CORE_LOCK_H
-#define CORE_LOCK_H
+#ifndef CORE_LOCK_HOLD_H
+#define CORE_LOCK_HOLD_H
 
 #include "table.h"
 #include "text.h"

@@ -1,4 +1,4 @@
-#include "event.h"
+#include "event_log.h"
 
 #include <bsd/string.h>
 #include <errno.h>
@@ -16,23 +16,23 @@
  */
 enum need {
 	NEED_ALWAYS,  /* without the event there is no change */
-	NEED_ROOM,    /* refuse the change, unless it has also ended something */
+	NEED_SPACE,   /* refuse the change, unless it has also ended something */
 	NEED_NOTHING, /* omit the event: the lock's record has the fact, and so will the event that ends it */
 };
 
 static const unsigned char needs[ATLOCK_EVENTS] = {
-	[ATLOCK_EVENT_RENEWED] = NEED_NOTHING,        [ATLOCK_EVENT_CHANGED] = NEED_ROOM,
-	[ATLOCK_EVENT_TRANSFERRED] = NEED_ROOM,       [ATLOCK_EVENT_REPRIORITISED] = NEED_ROOM,
-	[ATLOCK_EVENT_DIR_MADE] = NEED_ROOM,          [ATLOCK_EVENT_DIR_REMOVED] = NEED_ROOM,
-	[ATLOCK_EVENT_DIR_CHANGED] = NEED_ROOM,       [ATLOCK_EVENT_URL_CLAIMED] = NEED_ROOM,
-	[ATLOCK_EVENT_URL_FREED] = NEED_ROOM,         [ATLOCK_EVENT_REFERENCE_MADE] = NEED_ROOM,
-	[ATLOCK_EVENT_REFERENCE_REMOVED] = NEED_ROOM, [ATLOCK_EVENT_SHARED_MADE] = NEED_ROOM,
-	[ATLOCK_EVENT_SHARED_REMOVED] = NEED_ROOM,    [ATLOCK_EVENT_APP_ADDED] = NEED_ROOM,
-	[ATLOCK_EVENT_APP_UNKNOWN] = NEED_ROOM,       [ATLOCK_EVENT_APP_UP] = NEED_ROOM,
-	[ATLOCK_EVENT_APP_DOWN] = NEED_ROOM,          [ATLOCK_EVENT_APP_GIVEN] = NEED_ROOM,
-	[ATLOCK_EVENT_APP_REMOVED] = NEED_ROOM,       [ATLOCK_EVENT_PULL_STATUS] = NEED_ROOM,
-	[ATLOCK_EVENT_PULL_CHANGED] = NEED_ROOM,      [ATLOCK_EVENT_PULL_CLOSED] = NEED_ROOM,
-	[ATLOCK_EVENT_REFUSED] = NEED_ROOM,
+	[ATLOCK_EVENT_RENEWED] = NEED_NOTHING,         [ATLOCK_EVENT_CHANGED] = NEED_SPACE,
+	[ATLOCK_EVENT_TRANSFERRED] = NEED_SPACE,       [ATLOCK_EVENT_REPRIORITISED] = NEED_SPACE,
+	[ATLOCK_EVENT_DIR_MADE] = NEED_SPACE,          [ATLOCK_EVENT_DIR_REMOVED] = NEED_SPACE,
+	[ATLOCK_EVENT_DIR_CHANGED] = NEED_SPACE,       [ATLOCK_EVENT_URL_CLAIMED] = NEED_SPACE,
+	[ATLOCK_EVENT_URL_FREED] = NEED_SPACE,         [ATLOCK_EVENT_REFERENCE_MADE] = NEED_SPACE,
+	[ATLOCK_EVENT_REFERENCE_REMOVED] = NEED_SPACE, [ATLOCK_EVENT_SHARED_MADE] = NEED_SPACE,
+	[ATLOCK_EVENT_SHARED_REMOVED] = NEED_SPACE,    [ATLOCK_EVENT_APP_ADDED] = NEED_SPACE,
+	[ATLOCK_EVENT_APP_UNKNOWN] = NEED_SPACE,       [ATLOCK_EVENT_APP_UP] = NEED_SPACE,
+	[ATLOCK_EVENT_APP_DOWN] = NEED_SPACE,          [ATLOCK_EVENT_APP_GIVEN] = NEED_SPACE,
+	[ATLOCK_EVENT_APP_REMOVED] = NEED_SPACE,       [ATLOCK_EVENT_PULL_STATUS] = NEED_SPACE,
+	[ATLOCK_EVENT_PULL_CHANGED] = NEED_SPACE,      [ATLOCK_EVENT_PULL_CLOSED] = NEED_SPACE,
+	[ATLOCK_EVENT_REFUSED] = NEED_SPACE,
 };
 
 /* 0: write the event; 1: omit it; < 0: refuse the change. */
@@ -42,7 +42,7 @@ static int event_admit(struct op *op, uint8_t type)
 
 	if (need == NEED_ALWAYS || op->ended)
 		return 0;
-	return need == NEED_ROOM ? space_check_scarce(op) : space_is_scarce(op);
+	return need == NEED_SPACE ? space_check_scarce(op) : space_is_scarce(op);
 }
 
 static void event_sign(const struct op *op, struct record_event *event)

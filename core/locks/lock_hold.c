@@ -1,4 +1,4 @@
-#include "lock.h"
+#include "lock_hold.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include "allow.h"
 #include "dir_path.h"
 #include "ends.h"
-#include "event.h"
+#include "event_log.h"
 #include "grant.h"
 #include "limit.h"
 #include "rules.h"

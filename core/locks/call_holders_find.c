@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "behind.h"
+#include "call_holders.h"
 #include "comm.h"
 #include "deadlock.h"
 #include "holder.h"
@@ -29,10 +29,10 @@ struct found {
 /* Allocates no more than needed: mostly only a session is found, and many threads may do this at the same time. */
 static struct found *found_new(struct atlock *al, size_t files)
 {
-	size_t cap = 1 + files + (al->watch != NULL && !watch_empty(al->watch) ? BEHIND_MAX : 0);
+	size_t cap = 1 + files + (al->watch != NULL && !watch_empty(al->watch) ? CALL_HOLDERS_MAX : 0);
 	struct found *found;
 
-	cap = cap < BEHIND_MAX ? cap : BEHIND_MAX;
+	cap = cap < CALL_HOLDERS_MAX ? cap : CALL_HOLDERS_MAX;
 	found = malloc(sizeof(*found) + cap * sizeof(found->holders[0]));
 	if (found != NULL) {
 		found->al = al;
@@ -150,7 +150,7 @@ static int check_in_txn(struct op *op)
 {
 	const struct check *check = op->arg;
 	size_t count = check->found->count;
-	struct actor behind[BEHIND_MAX];
+	struct actor behind[CALL_HOLDERS_MAX];
 	struct record_lock record;
 	struct ticket ticket;
 	struct actor waiter;

@@ -1,6 +1,6 @@
 /* Why something cannot work, for people. */
-#ifndef STORE_REFUSE_H
-#define STORE_REFUSE_H
+#ifndef ENGINE_REFUSE_H
+#define ENGINE_REFUSE_H
 
 #include <stddef.h>
 
