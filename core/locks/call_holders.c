@@ -65,12 +65,7 @@ void call_holders_free(struct call_holders *table)
 
 static struct stander_list *bucket_of(struct call_holders *table, struct slice who)
 {
-	const unsigned char *at = who.data;
-	uint32_t hash = 2166136261U;
-
-	for (size_t i = 0; i < who.len; i++)
-		hash = (hash ^ at[i]) * 16777619U;
-	return &table->buckets[hash % BUCKETS];
+	return &table->buckets[slice_hash(SLICE_HASH, who) % BUCKETS];
 }
 
 /* A start of 0 is unknown and matches any. The caller holds the mutex, here and in all functions below. */

@@ -8,20 +8,7 @@
 #include "holder.h"
 #include "seal.h"
 
-/* Hold times are kept in a fixed number of buckets, whatever the number of locks: several locks may share an estimate. */
-#define HOLD_BUCKETS 4096
 #define HOLD_WEIGHT 4 /* the newest counts a quarter */
-
-static struct record_key hold_key(struct slice lock)
-{
-	const unsigned char *bytes = lock.data;
-	uint32_t hash = 2166136261U;
-	size_t i;
-
-	for (i = 0; i < lock.len; i++)
-		hash = (hash ^ bytes[i]) * 16777619U;
-	return record_key_hold((uint16_t)(hash % HOLD_BUCKETS));
-}
 
 int grant_note_hold(struct op *op, struct slice lock, const struct record_grant *grant, bool waited_for)
 {
@@ -33,7 +20,7 @@ int grant_note_hold(struct op *op, struct slice lock, const struct record_grant 
 	/* A short hold without waiters says nothing about waiting, and most holds are such: save the write. */
 	if (!waited_for && hold < ATLOCK_SECOND)
 		return 0;
-	struct record_key key = hold_key(lock);
+	struct record_key key = record_key_hold(lock);
 	rc = op_get(op, RECORD_HOLD_TIME, &key, &stat);
 	if (rc < 0)
 		return rc;
@@ -46,7 +33,7 @@ int grant_note_hold(struct op *op, struct slice lock, const struct record_grant 
 
 int grant_mean_hold(struct op *op, struct slice lock, int64_t *mean)
 {
-	struct record_key key = hold_key(lock);
+	struct record_key key = record_key_hold(lock);
 	struct record_hold stat;
 	int rc = op_get(op, RECORD_HOLD_TIME, &key, &stat);
 

@@ -58,22 +58,12 @@ bool actor_same(const struct actor *a, const struct actor *b)
 	return a->boot == b->boot || !slice_starts(a->who, "flock:");
 }
 
-static uint64_t hash_bytes(uint64_t hash, struct slice bytes)
-{
-	const unsigned char *at = bytes.data;
-	size_t i;
-
-	for (i = 0; i < bytes.len; i++)
-		hash = (hash ^ at[i]) * UINT64_C(1099511628211);
-	return hash * UINT64_C(1099511628211);
-}
-
 /* Hashes only the fields that must be equal byte by byte; actor_same() compares the others. */
 static uint64_t actor_hash(const struct actor *actor)
 {
-	uint64_t hash = hash_bytes(UINT64_C(14695981039346656037), actor->owner);
+	uint64_t hash = slice_hash(SLICE_HASH, actor->owner);
 
-	hash = hash_bytes(hash_bytes(hash, actor->who), actor->repo);
+	hash = slice_hash(slice_hash(hash, actor->who), actor->repo);
 	return hash != 0 ? hash : 1;
 }
 

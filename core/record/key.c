@@ -4,6 +4,8 @@
 #include <endian.h>
 #include <string.h>
 
+#define HOLD_BUCKETS 4096
+
 /* Inlined early, so that a key of constant length is built directly in the caller's memory. */
 #define INLINE static inline __attribute__((always_inline))
 
@@ -259,11 +261,16 @@ struct record_key record_key_segment(uint16_t chain, uint32_t day, uint64_t firs
 	return key;
 }
 
-struct record_key record_key_hold(uint16_t bucket)
+/* The number of buckets is fixed, whatever the number of locks: several locks may share an estimate. */
+struct record_key record_key_hold(struct slice lock)
 {
+	const unsigned char *bytes = lock.data;
+	uint32_t hash = UINT32_C(2166136261); /* FNV-1a, 32 bits: part of the format */
 	struct record_key key;
 
-	key_start_number(&key, TABLE_HOLD, bucket, 2);
+	for (size_t i = 0; i < lock.len; i++)
+		hash = (hash ^ bytes[i]) * UINT32_C(16777619);
+	key_start_number(&key, TABLE_HOLD, hash % HOLD_BUCKETS, 2);
 	return key;
 }
 

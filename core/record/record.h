@@ -79,7 +79,7 @@ struct record_key record_key_event(uint16_t chain, uint64_t seq);
 struct record_key record_key_days(uint16_t chain);              /* prefix of all days */
 struct record_key record_key_day(uint16_t chain, uint32_t day); /* prefix of one day's runs */
 struct record_key record_key_segment(uint16_t chain, uint32_t day, uint64_t first);
-struct record_key record_key_hold(uint16_t bucket);
+struct record_key record_key_hold(struct slice lock);
 struct record_key record_key_entry(uint64_t parent, struct slice name);
 struct record_key record_key_references(struct slice url); /* prefix of all references to the URL */
 struct record_key record_key_reference(struct slice url, uint8_t type, struct slice id);

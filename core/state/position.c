@@ -48,12 +48,9 @@ void positions_free(struct positions *positions)
 
 static size_t queue_index(struct slice lock)
 {
-	const unsigned char *bytes = lock.data;
-	uint32_t h = 2166136261U;
+	uint64_t hash = slice_hash(SLICE_HASH, lock);
 
-	for (size_t i = 0; i < lock.len; i++)
-		h = (h ^ bytes[i]) * 16777619U;
-	return (h ^ h >> 16) % POSITION_QUEUES;
+	return (hash ^ hash >> 32) % POSITION_QUEUES;
 }
 
 static bool is_before(const struct spot *spot, uint8_t rank, uint64_t number)

@@ -60,12 +60,7 @@ static int table_index(enum record_table table)
 
 static struct tally **bucket_of(struct tallies *tallies, struct slice owner)
 {
-	const unsigned char *bytes = owner.data;
-	uint32_t hash = 2166136261U;
-
-	for (size_t i = 0; i < owner.len; i++)
-		hash = (hash ^ bytes[i]) * 16777619U;
-	return &tallies->buckets[hash % BUCKETS];
+	return &tallies->buckets[slice_hash(SLICE_HASH, owner) % BUCKETS];
 }
 
 static struct tally *tally_find(struct tallies *tallies, struct slice owner)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hash.h"
 #include "kind.h"
 #include "numbers.h"
 
@@ -154,15 +155,12 @@ fuse_ino_t node_id(const struct inodes *inodes, const struct node *node)
 	return node->parent == NULL ? FUSE_ROOT_ID : numbers_id(inodes->numbers, node->slot);
 }
 
-/* FNV-1a over the parent's number and the name, then mixed so that similar names differ in all bits. */
+/* The hash of the parent's number and the name, mixed so that similar names differ in all bits. */
 uint64_t node_ino(const struct node *parent, const char *component)
 {
-	uint64_t h = UINT64_C(0xcbf29ce484222325);
+	uint64_t h = hash_bytes(HASH_START, &parent->ino, sizeof(parent->ino));
 
-	for (int shift = 0; shift < 64; shift += 8)
-		h = (h ^ (parent->ino >> shift & 0xff)) * UINT64_C(0x100000001b3);
-	for (const unsigned char *p = (const unsigned char *)component; *p != '\0'; p++)
-		h = (h ^ *p) * UINT64_C(0x100000001b3);
+	h = hash_bytes(h, component, strlen(component));
 	h ^= h >> 33;
 	h *= UINT64_C(0xff51afd7ed558ccd);
 	h ^= h >> 33;

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hash.h"
+
 #define STEP_BYTES 4096
 #define STEP_NAMES 256
 #define MARKS 16
@@ -121,20 +123,15 @@ int listing_add_index(struct listing *listing, size_t i, const char *name, mode_
 	return listing_add(listing, name, type);
 }
 
-/* Sum of the FNV-1a hashes of all names up to an offset. */
+/* Sum of the hashes of all names up to an offset. */
 static uint64_t step_sum(const struct listing *listing, size_t until)
 {
 	const char *name;
 	uint64_t sum = 0;
 	mode_t type;
 
-	for (size_t i = listing->first; i < until && (name = listing_at(listing, i, &type)) != NULL; i++) {
-		uint64_t h = UINT64_C(0xcbf29ce484222325);
-
-		for (; *name != '\0'; name++)
-			h = (h ^ (unsigned char)*name) * UINT64_C(0x100000001b3);
-		sum += h;
-	}
+	for (size_t i = listing->first; i < until && (name = listing_at(listing, i, &type)) != NULL; i++)
+		sum += hash_bytes(HASH_START, name, strlen(name));
 	return sum;
 }
 

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hash.h"
+
 TAILQ_HEAD(contents, content);
 
 /* Exists only while it has a text, or an unfinished write. */
@@ -51,19 +53,9 @@ void texts_free(struct texts *texts)
 	free(texts);
 }
 
-/* FNV-1a */
-static uint64_t sum_of(const char *text, size_t len)
-{
-	uint64_t sum = 0xcbf29ce484222325U;
-
-	for (size_t i = 0; i < len; i++)
-		sum = (sum ^ (unsigned char)text[i]) * 0x100000001b3U;
-	return sum;
-}
-
 bool texts_same(const struct content *content, const char *text, size_t len)
 {
-	return content->len == len && content->sum == sum_of(text, len);
+	return content->len == len && content->sum == hash_bytes(HASH_START, text, len);
 }
 
 /* --- With the mutex held --- */
@@ -103,7 +95,7 @@ static struct text_user *user_of(struct texts *texts, uid_t uid)
 static void content_forget(struct content *content)
 {
 	if (content->text != NULL)
-		content->sum = sum_of(content->text, content->len);
+		content->sum = hash_bytes(HASH_START, content->text, content->len);
 	free(content->text);
 	free(content->cursor);
 	content->text = NULL;

@@ -47,16 +47,6 @@ static uint64_t get64(const unsigned char *at)
 	return le64toh(number);
 }
 
-/* FNV-1a, 64 bits. */
-static uint64_t checksum(const unsigned char *data, size_t len)
-{
-	uint64_t hash = UINT64_C(14695981039346656037);
-
-	for (size_t i = 0; i < len; i++)
-		hash = (hash ^ data[i]) * UINT64_C(1099511628211);
-	return hash;
-}
-
 static int bad(struct bolt_file *file, const char *what)
 {
 	return foreign_fail(&file->base, -EBADMSG, "page %" PRIu64 ": %s", file->page, what);
@@ -95,7 +85,8 @@ static int meta_at(struct bolt_file *file, uint64_t offset, struct meta *out)
 	if (err < 0)
 		return err;
 	size = get32(meta + 8);
-	if (get32(meta) != MAGIC || get32(meta + 4) != VERSION || get64(meta + META - 8) != checksum(meta, META - 8))
+	if (get32(meta) != MAGIC || get32(meta + 4) != VERSION ||
+	    get64(meta + META - 8) != slice_hash(SLICE_HASH, (struct slice){ meta, META - 8 }))
 		return 1;
 	if (size < PAGE_LEAST || size > PAGE_MOST || (size & (size - 1)) != 0 || (offset != 0 && offset != size))
 		return 1;

@@ -3,6 +3,7 @@
 #define STORE_SLICE_H
 
 #include <stddef.h>
+#include <stdint.h>
 #include <string.h>
 
 #define STORE_KEY_MAX 510             /* longest key, in bytes; the shortest is 1 */
@@ -17,6 +18,18 @@ struct slice {
 static inline struct slice slice_of(const char *text)
 {
 	return (struct slice){ .data = text, .len = strlen(text) };
+}
+
+#define SLICE_HASH UINT64_C(0xcbf29ce484222325) /* the hash of no bytes */
+
+/* FNV-1a, 64 bits: the hash of bytes that come after those hashed so far. */
+static inline uint64_t slice_hash(uint64_t hash, struct slice bytes)
+{
+	const unsigned char *at = bytes.data;
+
+	for (size_t i = 0; i < bytes.len; i++)
+		hash = (hash ^ at[i]) * UINT64_C(0x100000001b3);
+	return hash;
 }
 
 #endif
