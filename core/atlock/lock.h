@@ -116,7 +116,8 @@ int atlock_acquire(struct atlock *al, const struct atlock_request *req, struct a
 
 /*
  * Takes `n` locks in one transaction, or none of them. `failed` (may be NULL) gets the index of the first that was refused.
- * Each request has a ttl and text of its own. `out` has `n` grants, or is NULL.
+ * Each request has a ttl and text of its own. `out` has `n` grants, or is NULL. For users of the library: a mount has no call
+ * for several locks.
  */
 int atlock_acquire_all(struct atlock *al, const struct atlock_request *reqs, size_t n, struct atlock_grant *out,
 		       size_t *failed, struct atlock_why *why);
@@ -128,7 +129,10 @@ int atlock_acquire_all(struct atlock *al, const struct atlock_request *reqs, siz
 int atlock_release(struct atlock *al, const struct atlock_request *req, struct atlock_view *out,
 		   struct atlock_why *why);
 
-/* Gives back everything that a holder has, and cancels its tickets, as the end of its process does. `released`: how many. */
+/*
+ * Gives back everything that a holder has, and cancels its tickets, as the end of its process does. `released`: how many. For
+ * users of the library, which have holders that no process ends.
+ */
 int atlock_release_holder(struct atlock *al, const struct atlock_caller *holder, size_t *released,
 			  struct atlock_why *why);
 

@@ -42,7 +42,7 @@ int atlock_name_custom(uint64_t dir, const char *leaf, struct atlock_name *out, 
 
 /*
  * As atlock_name_parse(), for custom/ too: reads its directories from the store. -ENOENT if one does not exist, -ENOTDIR if one
- * is a lock.
+ * is a lock. For users of the library: the kernel walks the paths of a mount.
  */
 int atlock_resolve(struct atlock *al, const char *path, struct atlock_name *out, struct atlock_why *why);
 
