@@ -248,7 +248,8 @@ int atlock_run_refused(struct atlock *al)
 		if (rc < 0 || batch.noted[i].left_out)
 			noted_skip(al, &batch.noted[i]);
 		else if (!batch.noted[i].caller.admin)
-			event_usage_add(al->event_usages, batch.noted[i].caller.uid, batch.day, batch.noted[i].bytes);
+			event_usage_add(al->event_usages, batch.noted[i].caller.uid, batch.day,
+					(int64_t)batch.noted[i].bytes);
 	}
 	free(batch.noted);
 	return rc < 0 ? rc : (int)batch.count;

@@ -59,7 +59,7 @@ static struct event_usage *usage_find(struct event_usages *usages, uid_t uid, ui
 	return usage;
 }
 
-void event_usage_add(struct event_usages *usages, uid_t uid, uint32_t day, uint64_t bytes)
+void event_usage_add(struct event_usages *usages, uid_t uid, uint32_t day, int64_t bytes)
 {
 	struct event_usage *usage;
 
@@ -76,8 +76,10 @@ void event_usage_add(struct event_usages *usages, uid_t uid, uint32_t day, uint6
 			usages->buckets[uid % BUCKETS] = usage;
 		}
 	}
-	if (usage != NULL)
-		usage->bytes += bytes;
+	if (usage != NULL && bytes < 0 && usage->bytes < (uint64_t)-bytes)
+		usage->bytes = 0;
+	else if (usage != NULL)
+		usage->bytes += (uint64_t)bytes;
 	pthread_mutex_unlock(&usages->mutex);
 }
 

@@ -13,8 +13,8 @@ struct event_usages;
 int event_usages_new(struct event_usages **out);
 void event_usages_free(struct event_usages *usages);
 
-/* Any thread may call. Without memory the bytes are not counted. */
-void event_usage_add(struct event_usages *usages, uid_t uid, uint32_t day, uint64_t bytes);
+/* Bytes below 0 are given back. Any thread may call. Without memory the bytes are not counted. */
+void event_usage_add(struct event_usages *usages, uid_t uid, uint32_t day, int64_t bytes);
 uint64_t event_usage_get(struct event_usages *usages, uid_t uid, uint32_t day);
 
 #endif

@@ -99,6 +99,7 @@ void op_init(struct op *op, struct atlock *al, const struct atlock_caller *calle
 	pile_init(&op->changes);
 	pile_init(&op->bound);
 	pile_init(&op->marks);
+	pile_init(&op->charges);
 	pile_init(&op->texts);
 	op->circle = 0;
 	why_clear(why);
@@ -120,6 +121,7 @@ static void op_reset(struct op *op, struct store_txn *txn)
 	op->changes.len = 0;
 	op->bound.len = 0;
 	op->marks.len = 0;
+	op->charges.len = 0;
 	op->texts.len = 0;
 	op->circle = 0;
 	why_clear(op->why);
@@ -373,6 +375,7 @@ static int op_end(struct op *op, int rc)
 	pile_free(&op->changes);
 	pile_free(&op->bound);
 	pile_free(&op->marks);
+	pile_free(&op->charges);
 	pile_free(&op->texts);
 	return metrics_count(&op->al->metrics, op->call, op->began, rc, op->why);
 }
@@ -498,6 +501,14 @@ void op_due(struct op *op, int64_t instant)
 {
 	if (instant < op->due)
 		op->due = instant;
+}
+
+void op_charge(struct op *op, uid_t uid, int64_t bytes)
+{
+	struct op_charge *charge = pile_add(op, &op->charges, sizeof(*charge));
+
+	if (charge != NULL)
+		*charge = (struct op_charge){ uid, bytes };
 }
 
 void op_mark(struct op *op, enum metrics_mark_kind kind, unsigned int label, int64_t value)

@@ -31,6 +31,11 @@ struct pile {
 	_Alignas(max_align_t) unsigned char small[512];
 };
 
+struct op_charge {
+	uid_t uid;
+	int64_t bytes; /* below 0: given back */
+};
+
 /* Changes of the in-memory counts by one run of the function: see tally.h. */
 #define TALLY_CHANGES 4
 struct tally;
@@ -95,6 +100,7 @@ struct op {
 	struct pile changes; /* what (1), length (2), key */
 	struct pile bound;   /* struct bound: processes to watch from now on */
 	struct pile marks;   /* struct metrics_mark */
+	struct pile charges; /* struct op_charge */
 	struct pile texts;   /* deadlock cycles, each ending with a NUL */
 	size_t circle;       /* 1 + offset of the newest cycle; 0: none */
 };
@@ -159,6 +165,9 @@ void op_changed(struct op *op, enum atlock_change what, struct slice lock);
  */
 void op_bound(struct op *op, struct slice who, uint64_t start);
 void op_due(struct op *op, int64_t instant);
+
+/* Charges a user instead of the caller with bytes of events after the commit; see space_charge(). */
+void op_charge(struct op *op, uid_t uid, int64_t bytes);
 
 /* Counts after the commit; see metrics.h. `value` is in nanoseconds, if used. */
 void op_mark(struct op *op, enum metrics_mark_kind kind, unsigned int label, int64_t value);

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 
+#include "day.h"
 #include "dir_path.h"
 #include "scan.h"
 #include "table.h"
@@ -50,15 +51,22 @@ static void owed_set(struct op *op, uint64_t less, uint64_t more)
 	op->tail_dirty = true;
 }
 
+/* Has the bytes charged to that holder's user instead of the caller; below 0 they are given back if charged today. */
+static void owed_shift(struct op *op, const struct record_holder *holder, int64_t charged, int64_t bytes)
+{
+	if (bytes > 0 || day_of(charged + (op->wall - op->now)) == day_of(op->wall))
+		op_charge(op, holder->uid, bytes);
+}
+
 int owed_lock(struct op *op, struct slice lock, const struct record_grant *old, const struct record_grant *new)
 {
+	bool other = old == NULL || new == NULL || old->token != new->token;
 	uint64_t less = 0;
 	uint64_t more = 0;
 	int rc;
 
-	if (old != NULL && new != NULL && lock_events(old) == lock_events(new) &&
-	    old->holder.owner.len == new->holder.owner.len && old->holder.who.len == new->holder.who.len &&
-	    old->holder.host.len == new->holder.host.len)
+	if (!other && lock_events(old) == lock_events(new) && old->holder.owner.len == new->holder.owner.len &&
+	    old->holder.who.len == new->holder.who.len && old->holder.host.len == new->holder.host.len)
 		return 0;
 	rc = lock_bytes(op, lock, old, &less);
 	if (rc == 0)
@@ -68,6 +76,12 @@ int owed_lock(struct op *op, struct slice lock, const struct record_grant *old, 
 	if (lock_events(old) > 0 && lock_events(new) == 0)
 		op->ended = true;
 	owed_set(op, less, more);
+	/* The event of a claim does not come if the grant ends unclaimed. */
+	if (other && old != NULL && old->state == RECORD_PENDING)
+		owed_shift(op, &old->holder, old->acquired, -(int64_t)(less / PENDING_EVENTS));
+	/* The caller has only passed the lock on. */
+	if (other && lock_events(new) > 0 && new->ticket != 0)
+		owed_shift(op, &new->holder, op->now, (int64_t)more);
 	return 0;
 }
 
@@ -88,6 +102,9 @@ int owed_ticket(struct op *op, struct slice lock, const struct record_ticket *ti
 		return rc;
 	op->ended = op->ended || !added;
 	owed_set(op, added ? 0 : bytes, added ? bytes : 0);
+	/* One event ends the wait; a grant that follows owes its own. */
+	if (!added)
+		owed_shift(op, &ticket->holder, ticket->since, -(int64_t)(bytes / TICKET_EVENTS * (TICKET_EVENTS - 1)));
 	return 0;
 }
 

@@ -35,13 +35,22 @@ uint64_t space_events_all(const struct record_tail *tail)
 	return space_events_used(tail) + tail->owed;
 }
 
-/* The event that ends a grant was charged with the one that began it, so ending is free. */
+/*
+ * The event that ends a grant was charged with the one that began it, so ending is free. What belongs to other users,
+ * as a ticket that this operation granted, is charged to them.
+ */
 void space_charge(struct op *op)
 {
-	uint64_t now = op->tail_dirty ? space_events_all(&op->tail) : 0;
+	const struct op_charge *charges = (const struct op_charge *)(const void *)op->charges.data;
+	int64_t rest = op->tail_dirty ? (int64_t)(space_events_all(&op->tail) - op->events_before) : 0;
+	uint32_t today = day_of(op->wall);
 
-	if (op->caller != NULL && !op->caller->admin && now > op->events_before)
-		event_usage_add(op->al->event_usages, op->caller->uid, day_of(op->wall), now - op->events_before);
+	for (size_t i = 0; i < op->charges.len / sizeof(*charges); i++) {
+		event_usage_add(op->al->event_usages, charges[i].uid, today, charges[i].bytes);
+		rest -= charges[i].bytes;
+	}
+	if (op->caller != NULL && !op->caller->admin && rest > 0)
+		event_usage_add(op->al->event_usages, op->caller->uid, today, rest);
 }
 
 /*
