@@ -135,11 +135,23 @@ struct found {
 	char all[1024]; /* every path, for a message */
 };
 
+/*
+ * Whether the path of a mount leads the caller nowhere: it is closed to him, or its owner has moved it deeper than a path
+ * can be long, or something is mounted over it. A mount that is reached and does not answer is not of this kind: it may
+ * be the one that the caller means, and another must not be used in its place.
+ */
+static bool out_of_reach(const char *path)
+{
+	if (access(path, F_OK) == 0)
+		return false;
+	return errno == EACCES || errno == ENAMETOOLONG || errno == ENOENT || errno == ENOTDIR || errno == ELOOP;
+}
+
 static int found_mount(void *arg, const char *path)
 {
 	struct found *found = arg;
 
-	if (strcmp(found->path, path) == 0 || (access(path, F_OK) != 0 && errno == EACCES))
+	if (strcmp(found->path, path) == 0 || out_of_reach(path))
 		return 0;
 	strlcpy(found->path, path, sizeof(found->path));
 	strlcat(found->all, found->count == 0 ? "" : ", ", sizeof(found->all));
