@@ -164,7 +164,7 @@ static int gift_set(struct op *op, struct record_grant *new)
 	new->claim_by = new->expires;
 	if (new->expires == ATLOCK_NEVER && !op->caller->admin)
 		new->claim_by = op->now + op->options->default_ttl;
-	return limit_locks(op, new->holder.owner);
+	return limit_gifts(op, new->holder.owner);
 }
 
 /* Makes `to` the holder. If it waits for this lock, its ticket has what it waited for, as it asked for it. */

@@ -9,29 +9,59 @@
 #include "tally.h"
 #include "why.h"
 
+#define GIFTS_SHARE 8 /* the part of a user's locks that others may fill with theirs */
+
 static bool is_limited(const struct op *op, int64_t limit)
 {
 	return limit > 0 && op->caller != NULL && !op->caller->admin;
 }
 
+/* What the owner holds and waits for. */
+static int locks_count(struct op *op, struct slice owner, uint64_t *out)
+{
+	uint64_t held = 0;
+	uint64_t waits = 0;
+	int rc = tally_get(op, TABLE_HELD, owner, &held);
+
+	if (rc == 0)
+		rc = tally_get(op, TABLE_WAITS, owner, &waits);
+	*out = held + waits;
+	return rc;
+}
+
 int limit_locks(struct op *op, struct slice owner)
 {
 	uint64_t max = (uint64_t)op->options->max_locks_per_user;
-	uint64_t held = 0;
-	uint64_t waits = 0;
+	uint64_t count;
 	int rc;
 
 	if (!is_limited(op, op->options->max_locks_per_user))
 		return 0;
-	rc = tally_get(op, TABLE_HELD, owner, &held);
-	if (rc == 0)
-		rc = tally_get(op, TABLE_WAITS, owner, &waits);
-	if (rc < 0 || held + waits < max)
+	rc = locks_count(op, owner, &count);
+	if (rc < 0 || count < max)
 		return rc;
 	return why_set(op->why, -EDQUOT, ATLOCK_QUOTA,
 		       "%.*s holds or waits for %" PRIu64
 		       " locks, as many as one user may (option max_locks_per_user): release one first",
 		       (int)owner.len, (const char *)owner.data, max);
+}
+
+int limit_gifts(struct op *op, struct slice owner)
+{
+	uint64_t max = ((uint64_t)op->options->max_locks_per_user + GIFTS_SHARE - 1) / GIFTS_SHARE;
+	uint64_t count;
+	int rc;
+
+	if (!is_limited(op, op->options->max_locks_per_user))
+		return 0;
+	rc = locks_count(op, owner, &count);
+	if (rc < 0 || count < max)
+		return rc;
+	return why_set(
+		op->why, -EDQUOT, ATLOCK_QUOTA,
+		"%.*s holds or waits for %" PRIu64
+		" locks and can be given no more (1/%d of option max_locks_per_user): release it, and let him take it",
+		(int)owner.len, (const char *)owner.data, count, GIFTS_SHARE);
 }
 
 int limit_waits(struct op *op)

@@ -10,6 +10,12 @@
 /* -EDQUOT if the owner has max_locks_per_user already. Its tickets count, because they will be granted without another check. */
 int limit_locks(struct op *op, struct slice owner);
 
+/*
+ * -EDQUOT if the owner has an eighth of max_locks_per_user already: so much another user may give him unasked. The rest is for the
+ * locks that he takes himself.
+ */
+int limit_gifts(struct op *op, struct slice owner);
+
 /* -EDQUOT if the caller has max_waiters_per_user tickets already, or if limit_locks() refuses. */
 int limit_waits(struct op *op);
 

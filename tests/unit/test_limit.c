@@ -95,6 +95,24 @@ static void lock_is_not_given_to_who_has_enough(void **state)
 	assert_string_equal(stage_holder(s, "global/a"), "alice@2");
 }
 
+/* Others fill an eighth of what a user may have, not more; who asks for a lock is given it all the same. */
+static void gifts_leave_a_user_most_of_the_quota(void **state)
+{
+	struct stage *s = *state;
+
+	stage_configure(s, "max_locks_per_user", "16");
+	assert_int_equal(stage_acquire(s, "global/a", "alice@1", 0), 0);
+	assert_int_equal(stage_acquire(s, "global/b", "alice@1", 0), 0);
+	assert_int_equal(stage_acquire(s, "global/c", "alice@1", 0), 0);
+	assert_int_equal(stage_transfer(s, "global/a", "alice@1", "bob@1"), 0);
+	assert_int_equal(stage_transfer(s, "global/b", "alice@1", "bob@1"), 0);
+	refused(s, stage_transfer(s, "global/c", "alice@1", "bob@1"), -EDQUOT, ATLOCK_QUOTA, "can be given no more");
+	assert_string_equal(stage_holder(s, "global/c"), "alice@1");
+	assert_int_equal(stage_acquire(s, "global/d", "bob@1", 0), 0);
+	assert_int_equal(stage_enqueue(s, "global/c", "bob@1", ATLOCK_NORMAL, NULL), 0);
+	assert_int_equal(stage_transfer(s, "global/c", "alice@1", "bob@1"), 0);
+}
+
 static void waits_of_a_user_are_counted(void **state)
 {
 	struct stage *s = *state;
@@ -238,6 +256,7 @@ int main(void)
 		STAGED(what_is_waited_for_counts_as_held),
 		STAGED(counts_follow_what_is_held),
 		STAGED(lock_is_not_given_to_who_has_enough),
+		STAGED(gifts_leave_a_user_most_of_the_quota),
 		STAGED(waits_of_a_user_are_counted),
 		STAGED(calls_above_the_rate_are_refused_until_time_passes),
 		cmocka_unit_test(rates_are_of_users_and_not_of_remainders),
