@@ -225,8 +225,8 @@ int lock_refuse_stale(struct call *call, const struct node *node)
 
 /*
  * Whether an open file may show the current lock: 0; 1 if it shows nothing; a negative errno. A file of a lock that is
- * gone is stale. A file made while the lock was free has not been checked for any holder's text, so each holder's mode
- * and directory decide anew, as for a new open(2).
+ * gone is stale. What open(2) checked was about another holder if the lock was free then or has been given away since, so
+ * the present holder's mode and the directory decide anew.
  */
 static int lock_may_show(struct call *call, struct node *node, const struct handle *handle,
 			 const struct atlock_view *view, int found)
@@ -235,7 +235,7 @@ static int lock_may_show(struct call *call, struct node *node, const struct hand
 
 	if (token != 0 && (found == 1 || view->token != token))
 		return lock_refuse_stale(call, node);
-	return found == 1 || token != 0 ? found : lock_may(call, node, view, R_OK);
+	return found == 1 ? found : lock_may(call, node, view, R_OK);
 }
 
 static int lock_text(struct call *call, struct node *node, struct handle *handle, char **text, size_t *len)
