@@ -36,24 +36,30 @@ static struct slice event_path(const struct record_event *event, bool *whole)
 	return path;
 }
 
-/* The directory with this path below custom/: 0 or 1 (there is none). */
-static int dir_of_path(struct op *op, struct slice path, uint64_t *dir)
+/* The directory with this path below custom/, and since when it and all above it are there: 0 or 1 (there is none). */
+static int dir_of_path(struct op *op, struct slice path, uint64_t *dir, int64_t *since)
 {
+	struct record_dir record;
 	const char *slash;
 	int rc = 0;
 
 	*dir = 0;
+	*since = INT64_MIN;
 	path = without(path, strlen(custom));
 	while (rc == 0 && (slash = memchr(path.data, '/', path.len)) != NULL) {
 		size_t len = (size_t)(slash - (const char *)path.data);
 
 		rc = len == 0 ? 1 : dir_entry(op, *dir, (struct slice){ path.data, len }, dir);
+		if (rc == 0)
+			rc = dir_load(op, *dir, &record);
+		if (rc == 0 && record.made > *since)
+			*since = record.made;
 		path = without(path, len + 1);
 	}
 	return rc;
 }
 
-static int path_is_shown(struct op *op, struct event_shown *shown, struct slice path)
+static int path_is_shown(struct op *op, struct event_shown *shown, struct slice path, int64_t wall)
 {
 	const char *end = memrchr(path.data, '/', path.len);
 	size_t len = (size_t)(end - (const char *)path.data) + 1;
@@ -61,14 +67,14 @@ static int path_is_shown(struct op *op, struct event_shown *shown, struct slice 
 	int rc;
 
 	if (len == shown->len && memcmp(shown->dir, path.data, len) == 0)
-		return shown->may;
-	rc = dir_of_path(op, path, &dir);
+		return shown->may && wall >= shown->since;
+	rc = dir_of_path(op, path, &dir, &shown->since);
 	if (rc < 0)
 		return rc;
 	shown->may = rc == 0 && shown->reader->may(shown->reader->arg, dir);
 	shown->len = len <= sizeof(shown->dir) ? len : 0;
 	memcpy(shown->dir, path.data, shown->len);
-	return shown->may;
+	return shown->may && wall >= shown->since;
 }
 
 int event_is_shown(struct op *op, struct event_shown *shown, const struct record_event *event)
@@ -83,5 +89,5 @@ int event_is_shown(struct op *op, struct event_shown *shown, const struct record
 	path = event_path(event, &whole);
 	if (!whole)
 		return 0;
-	return begins(path, custom) ? path_is_shown(op, shown, path) : 1;
+	return begins(path, custom) ? path_is_shown(op, shown, path, event->wall) : 1;
 }

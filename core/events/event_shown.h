@@ -1,8 +1,8 @@
 /*
  * Which events a reader may see. An event names a lock and its directories. If the reader may not search one of these
  * directories of custom/, only the actor, the holder and administrators see the event. Directories are looked up by
- * their present names; events in a removed directory, whose permissions are unknown, are hidden likewise. Private to
- * core/.
+ * their present names; events in a removed directory, whose permissions are unknown, are hidden likewise, also when
+ * another directory has its name now: they are older than that. Private to core/.
  */
 #ifndef CORE_EVENT_SHOWN_H
 #define CORE_EVENT_SHOWN_H
@@ -13,7 +13,8 @@
 struct event_shown {
 	const struct atlock_reader *reader; /* NULL: sees everything */
 	bool may;
-	size_t len; /* 0: none yet */
+	int64_t since; /* wall time: events before it happened in a directory that is gone */
+	size_t len;    /* 0: none yet */
 	char dir[ATLOCK_PATH_MAX];
 };
 

@@ -89,8 +89,9 @@ static const struct field queue_fields[] = {
 static const struct field hold_fields[] = { F(hold, U64, count), F(hold, U64, mean) };
 
 static const struct field dir_fields[] = {
-	F(dir, U64, parent), F(dir, U64, children), F(dir, U32, uid),   F(dir, U32, gid),     F(dir, U32, mode),
-	F(dir, U64, atime),  F(dir, U64, mtime),    F(dir, U64, ctime), F(dir, STRING, name),
+	F(dir, U64, parent),  F(dir, U64, children),      F(dir, U32, uid),   F(dir, U32, gid),
+	F(dir, U32, mode),    F(dir, U64, atime),         F(dir, U64, mtime), F(dir, U64, ctime),
+	F(dir, STRING, name), F_SINCE(2, dir, U64, made),
 };
 
 static const struct field event_fields[] = {
@@ -164,7 +165,7 @@ static const struct layout layouts[] = {
 	[RECORD_TICKET] = LAYOUT(ticket),
 	[RECORD_QUEUE] = LAYOUT_VERSION(queue, 2),
 	[RECORD_HOLD_TIME] = LAYOUT(hold),
-	[RECORD_DIR] = LAYOUT(dir),
+	[RECORD_DIR] = LAYOUT_VERSION(dir, 2),
 	[RECORD_EVENT] = LAYOUT(event),
 	[RECORD_CLAIM] = LAYOUT(claim),
 	[RECORD_REFERENCE] = LAYOUT(reference),

@@ -195,6 +195,7 @@ struct record_dir {
 	int64_t mtime;
 	int64_t ctime;
 	struct slice name;
+	int64_t made; /* wall time; 0: by an older version */
 };
 
 /*

@@ -126,6 +126,7 @@ static int make_write(struct op *op, struct dir_call *call)
 		.mtime = op->wall,
 		.ctime = op->wall,
 		.name = call->name,
+		.made = op->wall,
 	};
 	struct record_key entry = record_key_entry(call->parent, call->name);
 	struct record_key key;

@@ -72,7 +72,7 @@ static const struct record_ticket ticket = {
 };
 static const struct record_queue queue = { 3, -1, 2, 300 };
 static const struct record_hold hold = { 4, INT64_MAX };
-static const struct record_dir dir = { 1, 2, 3, 4, 01777, 5, -6, 7, TEXT("any\xff name") };
+static const struct record_dir dir = { 1, 2, 3, 4, 01777, 5, -6, 7, TEXT("any\xff name"), 8 };
 static const struct record_event event = {
 	.type = 20,
 	.code = 14,
