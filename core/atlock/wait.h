@@ -18,8 +18,8 @@
  * then by age. A wait ends with -ETIMEDOUT after its timeout, -EDEADLK as a deadlock's victim, -ECANCELED when the manager is
  * closed.
  *
- * A priority, lease, timeout and reason for a wait stand in the request. Refusals: -EDQUOT if the lock has max_queue waiters
- * or the user max_waiters_per_user; others as atlock_acquire().
+ * A priority, lease, timeout and reason for a wait stand in the request. Refusals: -EDQUOT if the lock has max_queue waiters,
+ * the user his queue_share of them, or max_waiters_per_user; others as atlock_acquire().
  */
 #ifndef ATLOCK_WAIT_H
 #define ATLOCK_WAIT_H

@@ -6,6 +6,7 @@
 
 #include "dir_path.h"
 #include "rate.h"
+#include "table.h"
 #include "tally.h"
 #include "why.h"
 
@@ -82,6 +83,48 @@ int limit_waits(struct op *op)
 		       "%s waits %" PRIu64
 		       " times, as often as one user may (option max_waiters_per_user): let a wait end first",
 		       op->caller->owner, max);
+}
+
+/* Counts the owner's tickets in the queue of a lock, up to `enough`. */
+static int count_places(struct op *op, struct slice lock, struct slice owner, uint64_t enough, uint64_t *count)
+{
+	struct ticket ticket = { .number = 0 };
+	uint8_t rank = 0;
+	int rc = 0;
+
+	*count = 0;
+	while (*count < enough && (rc = table_ticket_next(op, lock, rank, ticket.number, &ticket)) == 0) {
+		rank = table_rank(ticket.record.priority);
+		*count += slice_equal(ticket.record.holder.owner, owner);
+	}
+	return rc < 0 ? rc : 0;
+}
+
+/*
+ * The walk over the queue is for a user who has as many waits in all as his share of one queue, and for a queue that has as many
+ * waiters; others cannot be above it.
+ */
+int limit_queue(struct op *op, struct slice lock, uint64_t waiters)
+{
+	struct slice owner = slice_of(op->caller->owner);
+	uint64_t share = (uint64_t)(op->options->max_queue * op->options->queue_share / 100);
+	uint64_t count = 0;
+	int rc;
+
+	if (share == 0)
+		share = 1;
+	if (op->options->queue_share == 100 || !is_limited(op, op->options->queue_share) || waiters < share)
+		return 0;
+	rc = tally_get(op, TABLE_WAITS, owner, &count);
+	if (rc == 0 && count >= share)
+		rc = count_places(op, lock, owner, share, &count);
+	if (rc < 0 || count < share)
+		return rc;
+	return why_set(op->why, -EDQUOT, ATLOCK_QUOTA,
+		       "%s has %" PRIu64
+		       " place%s in the queue of this lock, as many as one user may (option queue_share, "
+		       "in percent of max_queue): let a wait end first",
+		       op->caller->owner, share, share == 1 ? "" : "s");
 }
 
 int limit_dirs(struct op *op)

@@ -19,6 +19,9 @@ int limit_gifts(struct op *op, struct slice owner);
 /* -EDQUOT if the caller has max_waiters_per_user tickets already, or if limit_locks() refuses. */
 int limit_waits(struct op *op);
 
+/* -EDQUOT if the caller has his queue_share already of the queue of `lock`, which has `waiters` tickets. */
+int limit_queue(struct op *op, struct slice lock, uint64_t waiters);
+
 /* -EDQUOT if custom/ has max_dirs directories. */
 int limit_dirs(struct op *op);
 

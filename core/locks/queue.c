@@ -117,6 +117,8 @@ static int admit_wait(struct op *op, struct slice lock, const struct record_lock
 		rc = table_queue_get(op, lock, &queue);
 	if (rc == 0 && queue.count >= (uint64_t)op->options->max_queue)
 		rc = refuse_full(op, lock, record);
+	if (rc == 0)
+		rc = limit_queue(op, lock, queue.count);
 	return rc == 0 ? space_check(op) : rc;
 }
 

@@ -46,6 +46,7 @@ struct side *side_new(const char *dir, bool sync, const struct store_engine *eng
 	atlock_options_init(&options);
 	options.sync = sync ? ATLOCK_SYNC_COMMIT : ATLOCK_SYNC_OFF;
 	options.max_queue = 100000;
+	options.queue_share = 100;
 	/* One user makes all the load. */
 	options.rate_limit = 0;
 	options.max_locks_per_user = 0;

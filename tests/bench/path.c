@@ -160,6 +160,7 @@ int main(int argc, char **argv)
 	atlock_options_init(&options);
 	options.sync = ATLOCK_SYNC_OFF;
 	options.max_queue = 2 * PATH_WAITERS;
+	options.queue_share = 100;
 	options.rate_limit = 1000000000; /* its clock runs slowly; but the limit is looked at, as usual */
 	store = argv[1];
 	path_open();

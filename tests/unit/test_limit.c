@@ -132,6 +132,54 @@ static void waits_of_a_user_are_counted(void **state)
 	assert_int_equal(stage_enqueue(s, "global/a", "bob@3", ATLOCK_NORMAL, NULL), 0);
 }
 
+/* However many names a user waits under, he leaves places in the queue of a lock to others. */
+static void queue_has_places_for_several_users(void **state)
+{
+	struct stage *s = *state;
+	uint64_t ticket;
+
+	stage_configure(s, "max_queue", "8");
+	assert_int_equal(stage_acquire(s, "global/a", "alice@1", 0), 0);
+	assert_int_equal(stage_acquire(s, "global/b", "alice@1", 0), 0);
+	assert_int_equal(stage_enqueue(s, "global/a", "carol@1", ATLOCK_NORMAL, NULL), 0);
+	assert_int_equal(stage_enqueue(s, "global/a", "bob@1", ATLOCK_LOW, &ticket), 0);
+	/* What he waits for elsewhere does not count. */
+	assert_int_equal(stage_enqueue(s, "global/b", "bob@1", ATLOCK_NORMAL, NULL), 0);
+	assert_int_equal(stage_wait(s, "global/a", "bob@2", ATLOCK_HIGH, stage_told(s), NULL), 1);
+	refused(s, stage_enqueue(s, "global/a", "bob@3", ATLOCK_CRITICAL, NULL), -EDQUOT, ATLOCK_QUOTA, "queue_share");
+	assert_non_null(strstr(s->why.text, "bob has 2 places"));
+	refused(s, stage_wait(s, "global/a", "bob@3", ATLOCK_NORMAL, stage_told(s), NULL), -EDQUOT, ATLOCK_QUOTA,
+		"queue_share");
+	assert_int_equal(stage_enqueue(s, "global/b", "bob@3", ATLOCK_NORMAL, NULL), 0);
+	assert_int_equal(stage_enqueue(s, "global/a", "carol@2", ATLOCK_NORMAL, NULL), 0);
+	for (int i = 0; i < 3; i++) {
+		char as[] = "root@0";
+
+		as[5] = (char)('1' + i);
+		assert_int_equal(stage_enqueue(s, "global/a", as, ATLOCK_NORMAL, NULL), 0);
+	}
+	/* A place that is left can be taken again, and so can all, if that is what is wanted. */
+	assert_int_equal(atlock_cancel(s->al, stage_ask(s, "global/a", "bob@1"), ticket, &s->why), 0);
+	assert_int_equal(stage_enqueue(s, "global/a", "bob@3", ATLOCK_NORMAL, NULL), 0);
+	stage_configure(s, "queue_share", "100");
+	assert_int_equal(stage_enqueue(s, "global/a", "bob@4", ATLOCK_NORMAL, NULL), 0);
+	refused(s, stage_enqueue(s, "global/a", "carol@3", ATLOCK_NORMAL, NULL), -EDQUOT, ATLOCK_QUEUE_FULL,
+		"max_queue");
+}
+
+/* The least share is one place. */
+static void short_queue_has_one_place_for_a_user(void **state)
+{
+	struct stage *s = *state;
+
+	stage_configure(s, "max_queue", "2");
+	assert_int_equal(stage_acquire(s, "global/a", "alice@1", 0), 0);
+	assert_int_equal(stage_enqueue(s, "global/a", "bob@1", ATLOCK_NORMAL, NULL), 0);
+	refused(s, stage_enqueue(s, "global/a", "bob@2", ATLOCK_NORMAL, NULL), -EDQUOT, ATLOCK_QUOTA,
+		"bob has 1 place ");
+	assert_int_equal(stage_enqueue(s, "global/a", "carol@1", ATLOCK_NORMAL, NULL), 0);
+}
+
 static void calls_above_the_rate_are_refused_until_time_passes(void **state)
 {
 	struct stage *s = *state;
@@ -258,6 +306,8 @@ int main(void)
 		STAGED(lock_is_not_given_to_who_has_enough),
 		STAGED(gifts_leave_a_user_most_of_the_quota),
 		STAGED(waits_of_a_user_are_counted),
+		STAGED(queue_has_places_for_several_users),
+		STAGED(short_queue_has_one_place_for_a_user),
 		STAGED(calls_above_the_rate_are_refused_until_time_passes),
 		cmocka_unit_test(rates_are_of_users_and_not_of_remainders),
 		STAGED(shared_resources_pulls_and_priorities_are_under_the_rate_too),

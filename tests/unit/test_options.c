@@ -179,6 +179,7 @@ static void defaults_are_as_documented(void **state)
 		{ "on_event", "" },
 		{ "on_event_timeout", "10s" },
 		{ "max_waiters_per_user", "10000" },
+		{ "queue_share", "25" },
 		{ "max_dirs", "1000000" },
 	};
 	struct atlock_options o;

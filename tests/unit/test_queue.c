@@ -244,6 +244,7 @@ static void queue_has_a_limit(void **state)
 	struct stage *s = *state;
 
 	stage_configure(s, "max_queue", "2");
+	stage_configure(s, "queue_share", "100");
 	hold(s);
 	(void)enqueue(s, "bob@1", ATLOCK_NORMAL);
 	uint64_t ticket = enqueue(s, "bob@2", ATLOCK_NORMAL);
