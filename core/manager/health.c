@@ -13,6 +13,7 @@
 #include "lease.h"
 #include "memory.h"
 #include "op.h"
+#include "space.h"
 
 #define PROBE_EVERY ATLOCK_SECOND
 #define PROBE_WAIT ATLOCK_SECOND
@@ -162,6 +163,11 @@ static enum health_level check_space(const struct look *look, char *text, size_t
 			text, len,
 			"taking locks is refused: events have used their share of the store: atlock audit archive "
 			"--before now FILE");
+	else if (!space_archive_helps(look->status.events_used, look->status.store_used))
+		(void)snprintf(
+			text, len,
+			"taking locks is refused, and it is not for events: make room on the disk of the store, release "
+			"locks, or rmdir pulls/ that are closed");
 	else
 		(void)snprintf(
 			text, len,

@@ -6,8 +6,9 @@
 #include "event_usage.h"
 #include "why.h"
 
-#define SHARE_PART 2 /* part of the store that events may use, so that they leave space for locks */
-#define SHARE_MORE 4 /* part of that share which they may use beyond it, for changes that take nothing */
+#define SHARE_PART 2   /* part of the store that events may use, so that they leave space for locks */
+#define SHARE_MORE 4   /* part of that share which they may use beyond it, for changes that take nothing */
+#define ARCHIVE_PART 4 /* part of what is used that events must have, or an archive of them is not worth advising */
 
 /* Event pages are half full: each new page begins with a split of the last one. */
 uint64_t space_events_used(const struct record_tail *tail)
@@ -20,14 +21,29 @@ bool space_share_is_used(const struct store_space *space, const struct record_ta
 	return space->size > 0 && space_events_used(tail) > space->size / SHARE_PART;
 }
 
+bool space_archive_helps(uint64_t events, uint64_t used)
+{
+	return events >= used / ARCHIVE_PART;
+}
+
+/* The advice names what fills the store: an archive of events makes no room where records have taken it. */
 static int refuse_space(struct op *op, const struct store_space *space, bool share)
 {
+	uint64_t events = space_events_used(&op->tail);
+
+	if (!share && !space_archive_helps(events, space->used))
+		return why_set(op->why, -EDQUOT, ATLOCK_QUOTA,
+			       "the store has no room for more (%ju of %ju MiB used, by locks, pull requests and their "
+			       "texts about %ju, by events %ju): release locks, rmdir pulls/ that are closed, or make "
+			       "room on its disk",
+			       (uintmax_t)(space->used >> 20), (uintmax_t)(space->size >> 20),
+			       (uintmax_t)((space->used - events) >> 20), (uintmax_t)(events >> 20));
 	return why_set(
 		op->why, -EDQUOT, ATLOCK_QUOTA,
 		"the store has no room for more%s (%ju of %ju MiB used, by events about %ju): an administrator can "
 		"archive events: atlock audit archive --before now FILE; or release locks, or make room on its disk",
 		share ? " events, which have used their share of it" : "", (uintmax_t)(space->used >> 20),
-		(uintmax_t)(space->size >> 20), (uintmax_t)(space_events_used(&op->tail) >> 20));
+		(uintmax_t)(space->size >> 20), (uintmax_t)(events >> 20));
 }
 
 uint64_t space_events_all(const struct record_tail *tail)

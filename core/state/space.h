@@ -28,4 +28,7 @@ void space_charge(struct op *op);
 uint64_t space_events_used(const struct record_tail *tail);
 bool space_share_is_used(const struct store_space *space, const struct record_tail *tail);
 
+/* Whether events have so much of the bytes used that an archive makes room. */
+bool space_archive_helps(uint64_t events, uint64_t used);
+
 #endif

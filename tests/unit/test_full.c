@@ -242,6 +242,37 @@ static void full_store_can_be_opened_again(void **state)
 	assert_int_equal(stage_acquire(s, "global/more", "alice@1", 0), 0);
 }
 
+/* An archive of events would make no room where texts have filled the store: the advice is another. */
+static void advice_names_what_fills_the_store(void **state)
+{
+	struct stage *s = *state;
+	struct atlock_caller bob = stage_caller("bob@1");
+	struct atlock_pull_name pull;
+	char text[16000];
+	char path[TEXT_MAX];
+	char *health;
+	size_t len;
+	int rc = 0;
+
+	memset(text, 'x', sizeof(text));
+	memcpy(text, "k=", 2);
+	text[sizeof(text) - 1] = '\n';
+	for (int i = 1; rc == 0 && i < MANY; i++) {
+		(void)snprintf(path, sizeof(path), "pulls/github.com/acme/infra/-/%d", i);
+		assert_int_equal(atlock_pull_parse(path, &pull, &s->why), 0);
+		rc = atlock_pull_write(s->al, &bob, &pull, ATLOCK_PULL_META, text, sizeof(text), true, &s->why);
+	}
+	assert_int_equal(rc, -EDQUOT);
+	assert_int_equal(stage_acquire(s, "global/a", "alice@1", 0), -EDQUOT);
+	assert_non_null(strstr(s->why.text, "by locks, pull requests and their texts about 1, by events 0"));
+	assert_non_null(strstr(s->why.text, "rmdir pulls/"));
+	assert_null(strstr(s->why.text, "archive"));
+	health = atlock_health_text(s->al, true, &len);
+	assert_non_null(health);
+	assert_non_null(strstr(health, "it is not for events: make room"));
+	free(health);
+}
+
 #define FULL(test) cmocka_unit_test_setup_teardown(test, setup, stage_teardown)
 
 int main(void)
@@ -254,6 +285,7 @@ int main(void)
 		FULL(texts_do_not_grow),
 		FULL(leases_that_end_together_are_ended),
 		FULL(full_store_can_be_opened_again),
+		FULL(advice_names_what_fills_the_store),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -207,7 +207,7 @@ static void look_room(struct doctor *doctor, const char *store)
 	full = strcmp(level, "ok") != 0;
 	if (full || room < ROOM_LEAST)
 		say(doctor, full ? BAD : ODD, "store", "%s: room for %llu KiB more before locks are refused: %s", store,
-		    room, "make room on its disk, or archive events (atlock help audit)");
+		    room, "make room on its disk, release locks, or archive events (atlock help audit)");
 	else
 		say(doctor, GOOD, "store", "%s, room for %llu MiB more", store, room >> 10);
 }
