@@ -21,6 +21,7 @@
 #include "permit.h"
 #include "rows.h"
 #include "texts.h"
+#include "why_lines.h"
 
 #define WAIT_SIZE (1024U * 1024) /* more than any lock's text, and than the kernel's read-ahead */
 
@@ -74,7 +75,13 @@ static int wait_lookup(struct call *call, struct node *dir, const char *name, st
 /* `> wait/<lock>` truncates; touching it, or truncating it without writing, would look like waiting and is refused. */
 static int wait_set(struct call *call, struct node *node, struct handle *handle, const struct stat *want, int which)
 {
-	(void)node, (void)handle, (void)want;
+	struct content *content = (which & FUSE_SET_ATTR_OPEN) != 0 ? handle_lock(handle) : NULL;
+
+	(void)node, (void)want;
+	if (content != NULL) {
+		content->replace = true;
+		pthread_mutex_unlock(&content->mutex);
+	}
 	if ((which & FUSE_SET_ATTR_OPEN) != 0)
 		return 0;
 	return call_refuse(call, -EPERM, ATLOCK_INVALID_REQUEST,
@@ -214,17 +221,17 @@ static void asked_set(struct handle *handle)
 	pthread_mutex_unlock(&content->mutex);
 }
 
-static bool asked_get(struct handle *handle)
+/* Whether the file is open for writing, if need be with O_TRUNC, and no read or write has asked for the lock. */
+static bool is_unasked(struct handle *handle, bool truncated)
 {
-	struct content *content = atomic_load(&handle->content);
-	bool asked = false;
+	struct content *content = handle_writes(handle) ? handle_lock(handle) : NULL;
+	bool unasked = false;
 
 	if (content != NULL) {
-		pthread_mutex_lock(&content->mutex);
-		asked = content->asked;
+		unasked = !content->asked && (!truncated || content->replace);
 		pthread_mutex_unlock(&content->mutex);
 	}
-	return asked;
+	return unasked;
 }
 
 /* Takes the lock if it is free, as O_NONBLOCK asks. */
@@ -333,16 +340,28 @@ static int wait_write(struct call *call, struct node *node, struct handle *handl
 /*
  * Closing a file that was opened for writing, and through which no lock was asked for, fails: `cat empty > wait/<lock>`
  * must not look as if it had waited. A shell closes its own copy of a redirection before the command writes, and ignores
- * the error.
+ * the error; so `why` learns of it only when the last copy of a truncated file is closed. Other refusals have a line.
  */
 static int wait_flush(struct call *call, struct node *node, struct handle *handle)
 {
-	if (!handle_writes(handle) || asked_get(handle))
+	(void)node;
+	if (!is_unasked(handle, false))
 		return 0;
-	return call_refuse(call, -ENODATA, ATLOCK_INVALID_REQUEST,
-			   "nothing was written to wait/.../%s, so nothing waited for the lock: write a line such as "
-			   "priority=normal, or read the file",
-			   node->component);
+	call_told(call);
+	return -ENODATA;
+}
+
+static void wait_release(struct call *call, struct node *node, struct handle *handle)
+{
+	const struct fuse_ctx opener = { .uid = handle->uid, .gid = handle->gid, .pid = handle->pid };
+
+	if (!is_unasked(handle, true))
+		return;
+	(void)call_refuse(call, -ENODATA, ATLOCK_INVALID_REQUEST,
+			  "nothing was written to wait/.../%s, so nothing waited for the lock: write a line such as "
+			  "priority=normal, or read the file",
+			  node->component);
+	why_record(call->fs, &opener, &call->why);
 }
 
 const struct kind kind_wait_dir = {
@@ -362,4 +381,5 @@ const struct kind kind_wait = {
 	.read = wait_read,
 	.write = wait_write,
 	.flush = wait_flush,
+	.release = wait_release,
 };

@@ -465,8 +465,24 @@ int mirror_fill_whole(struct mirror *mirror)
 
 int mirror_since(struct mirror *mirror, uint64_t tag, remote_entry_fn *each, void *arg)
 {
-	pthread_mutex_lock(&mirror->lock);
-	int rc = mirror->state.at.tag == tag ? 0 : ring_since(&mirror->ring, tag, each, arg);
-	pthread_mutex_unlock(&mirror->lock);
+	struct entry_head head = { .tag = tag };
+	bool more = true;
+	int rc = 0;
+
+	while (more && rc == 0) {
+		struct slice entry = { .len = 0 };
+
+		pthread_mutex_lock(&mirror->lock);
+		more = mirror->state.at.tag != head.tag;
+		if (more)
+			rc = ring_after(&mirror->ring, head.tag, &entry);
+		pthread_mutex_unlock(&mirror->lock);
+		if (more && rc == 0) {
+			struct slice rest = entry;
+
+			rc = entry_head_take(&rest, &head) ? each(arg, entry) : -EBADMSG;
+			free((void *)(uintptr_t)entry.data);
+		}
+	}
 	return rc;
 }

@@ -68,7 +68,8 @@ int mirror_fill_end(struct mirror *mirror, const struct remote_at *at);
 int mirror_fill_whole(struct mirror *mirror);
 
 /*
- * Calls `each` with the newest entries, oldest first, that follow the entry with this tag. 0, what `each` returned, or -ENODATA if they are
+ * Calls `each` with the newest entries, oldest first, that follow the entry with this tag. No lock is held
+ * meanwhile: `each` may ask the engine. 0, what `each` returned, or -ENODATA if they are
  * not all kept any more, or the mirror does not have that history.
  */
 int mirror_since(struct mirror *mirror, uint64_t tag, remote_entry_fn *each, void *arg);

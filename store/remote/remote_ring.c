@@ -112,19 +112,19 @@ int ring_load(struct ring *ring, struct store_txn *txn)
 	return rc < 0 ? rc : 0;
 }
 
-int ring_since(const struct ring *ring, uint64_t tag, remote_entry_fn *each, void *arg)
+int ring_after(const struct ring *ring, uint64_t tag, struct slice *out)
 {
 	size_t i = ring->count;
-	int rc = 0;
 
-	while (i > 0 && ring->entries[(ring->first + i - 1) % RING_ENTRIES].before != tag)
+	while (i > 0 && entry_at(ring, i - 1)->before != tag)
 		i--;
 	if (i == 0)
 		return -ENODATA;
-	for (i--; rc == 0 && i < ring->count; i++) {
-		const struct ring_entry *entry = &ring->entries[(ring->first + i) % RING_ENTRIES];
-
-		rc = each(arg, (struct slice){ .data = entry->bytes, .len = entry->len });
-	}
-	return rc;
+	const struct ring_entry *entry = entry_at(ring, i - 1);
+	unsigned char *bytes = malloc(entry->len);
+	if (bytes == NULL)
+		return -ENOMEM;
+	memcpy(bytes, entry->bytes, entry->len);
+	*out = (struct slice){ .data = bytes, .len = entry->len };
+	return 0;
 }

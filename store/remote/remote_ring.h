@@ -33,7 +33,7 @@ uint64_t ring_end(const struct ring *ring);
 int ring_save(const struct ring *ring, struct store_txn *txn);
 int ring_load(struct ring *ring, struct store_txn *txn);
 
-/* As mirror_since(). */
-int ring_since(const struct ring *ring, uint64_t tag, remote_entry_fn *each, void *arg);
+/* A copy, for the caller to free, of the entry that follows the one with this tag. 0, -ENODATA if it is not kept, or -ENOMEM. */
+int ring_after(const struct ring *ring, uint64_t tag, struct slice *out);
 
 #endif

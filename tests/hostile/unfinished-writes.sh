@@ -25,7 +25,9 @@ def fill(names, flags):
 before = memory()
 files, refused = fill([f'pulls/acme/infra/-/{n + 1}/projects.tsv' for n in range(100)], os.O_WRONLY)
 grown = memory() - before
-assert grown < 16384, f'{grown} KiB for {len(files)} open files'
+print(grown, 'KiB for', len(files), 'open files')
+# A sanitizer keeps what was freed.
+assert grown < 16384 or os.environ['TIME_FACTOR'] != '1'
 for file in files:
     try:
         os.close(file)
@@ -42,5 +44,6 @@ for file in files:
     except OSError:
         pass
 END
+export TIME_FACTOR
 expect_ok python3 "$T/unfinished.py" "$MNT" "$DAEMON"
 unmount_fs

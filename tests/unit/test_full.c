@@ -255,7 +255,8 @@ static void advice_names_what_fills_the_store(void **state)
 	int rc = 0;
 
 	memset(text, 'x', sizeof(text));
-	memcpy(text, "k=", 2);
+	text[0] = 'k';
+	text[1] = '=';
 	text[sizeof(text) - 1] = '\n';
 	for (int i = 1; rc == 0 && i < MANY; i++) {
 		(void)snprintf(path, sizeof(path), "pulls/github.com/acme/infra/-/%d", i);

@@ -71,8 +71,8 @@ reader() {
 		"$SYS" open "$lock" rdonly + "$1" 2>"$T/err.$1" | cat >"$T/got.$1" || status=$?
 		case $status:$(cat "$T/err.$1") in
 		0:) whole "$1" && n=$((n + 1)) ;;
-		# Gone before it was opened, while it was read, and while it was read by mmap.
-		1:'open: ENOENT' | 1:*': ESTALE' | 1:*': EIO' | 1:*': SIGBUS') ! grep -q '^open: ESTALE' "$T/err.$1" || fail "$1: ESTALE" ;;
+		# Gone before it was opened, while it was read, and while its mapping was read: by the process, or by write(2) for it.
+		1:'open: ENOENT' | 1:*': ESTALE' | 1:*': EIO' | 1:*': SIGBUS' | 1:'mapread: EFAULT') ! grep -q '^open: ESTALE' "$T/err.$1" || fail "$1: ESTALE" ;;
 		*) fail "$1: status $status, $(cat "$T/err.$1")" ;;
 		esac
 	done
