@@ -14,7 +14,7 @@ expect_fail 'Disk quota exceeded' as_user atlt1 flock global/apply true
 
 as_user atlt2 cat wait/global/apply@other >"$T/got" &
 other=$!
-wait_until 'find queue/global/apply -name "*atlt2@other" | grep -q .'
+wait_until 'find queue/global/apply -name "*atlt2@other" | grep . >/dev/null'
 as_user atlt2 flock global/apply true &
 locked=$!
 wait_until '[ "$(find queue/global/apply -name "*-atlt2@*" | wc -l)" -eq 2 ]'
