@@ -28,137 +28,160 @@
 static const struct command commands[] = {
 	{ "audit", "verify|show|archive [OPTION...] [FILE...]", "check, search or archive the log of events",
 	  "verify finds any event that was changed, removed or moved, and names the first. Prints the last:\n"
-	  "  -a, --anchor N:HASH  what it once printed; that event must still be there\n"
+	  "      --anchor N:HASH  what it once printed; that event must still be there\n"
 	  "archive moves events into a new FILE, checks it, and frees their space:\n"
-	  "  -b, --before TIME    events before 2026-11-16, 7d (ago), today, or now (all)\n"
+	  "      --before TIME    events before 2026-11-16, 7d (ago), today, or now (all)\n"
 	  "  -S, --store DIR      use this store instead of the mount; verify only reads it\n"
 	  "      --key-file FILE  its key, if it is encrypted\n"
 	  "show prints time, type, lock, holder, who did it and with what, with tabs between them:\n"
 	  "  -l, --lock LOCK      events of this lock; of all locks below, if it ends with /\n"
 	  "  -u, --user USER      events of what this user holds or did\n"
-	  "  -s, --since TIME     from: 2026-11-16T05:11:02Z, 2026-11-16, or 2h (ago)\n"
-	  "  -e, --until TIME     up to, written likewise\n"
-	  "  -t, --type TYPE      acquired, released, refused, ...; see atlockfs(5)\n"
+	  "      --since TIME     from: 2026-11-16T05:11:02Z, 2026-11-16, or 2h (ago)\n"
+	  "      --until TIME     up to, written likewise\n"
+	  "      --type TYPE      acquired, released, refused, ...; see atlockfs(5)\n"
 	  "  -j, --json           as JSON, an event a line\n"
 	  "\n"
-	  "verify and show take files that were copied from events/, or - for standard input.\n",
+	  "verify and show take files that were copied from events/, or - for standard input.\n"
+	  "\nExample: atlock audit show --since 2h --lock custom/deploy\n",
 	  cmd_audit },
 	{ "backup", "[--store DIR] [--key-file FILE] TO", "copy a store while it is in use",
 	  "  -S, --store DIR      the directory that atlockfs was given (else that of the mount)\n"
 	  "      --key-file FILE  the key of a store that is encrypted\n"
 	  "\n"
-	  "TO is a new or empty directory. The copy is of one moment, compact, and checked.\n",
+	  "TO is a new or empty directory. The copy is of one moment, compact, and checked.\n"
+	  "\nExample: atlock backup /var/backups/locks-$(date +%F)\n",
 	  cmd_backup },
-	{ "bench", "[-j N] [-t TIME] [--json] [cycle|read|handover]...", "measure what this mount can do on this host",
-	  "  -j, --jobs N         processes of the second measurement of cycle (8)\n"
-	  "  -t, --time TIME      how long each measurement takes (3s)\n"
-	  "      --json           a JSON object, with rates a second and microseconds\n"
+	{ "bench", "[--jobs N] [--time TIME] [--json] [cycle|read|handover]...",
+	  "measure what this mount can do on this host",
+	  "      --jobs N         processes of the second measurement of cycle (8)\n"
+	  "      --time TIME      how long each measurement takes (3s)\n"
+	  "  -j, --json           a JSON object, with rates a second and microseconds\n"
 	  "  -f, --force          even if the option on_event is set, whose command then runs for every lock\n"
 	  "\n"
 	  "cycle takes a lock and releases it, read is cat of a held lock, handover is the time from a release\n"
 	  "until the waiter has the lock. The locks are in a new directory below custom/, or below repos/ where\n"
 	  "custom/ is refused. None is left; the event log has two lines for each. Exits with 77 if you may take\n"
-	  "no lock at all.\n",
+	  "no lock at all.\n"
+	  "\nExample: atlock bench --time 1s cycle\n",
 	  cmd_bench },
 	{ "completion", "bash|zsh|fish", "print a completion script for a shell",
-	  "Installed with the program. For this shell alone: source <(atlock completion bash)\n", cmd_completion },
-	{ "doctor", "", "check all that a mount needs, and say what is wrong and what to do", "", cmd_doctor },
+	  "Installed with the program.\n"
+	  "\nExample: source <(atlock completion bash)\n",
+	  cmd_completion },
+	{ "doctor", "", "check all that a mount needs, and say what is wrong and what to do",
+	  "Example: atlock doctor -m /locks\n", cmd_doctor },
 	{ "export", "[--format atlantis|jsonl] [--to redis://HOST:PORT/DB]",
 	  "print what is held, or write it to a Redis",
-	  "  -f, --format FORMAT    atlantis: its own records, a JSON object a line (default); or\n"
+	  "      --format FORMAT    atlantis: its own records, a JSON object a line (default); or\n"
 	  "                         jsonl: all locks of the tree, for `atlock import` elsewhere\n"
-	  "  -t, --to redis://...   write Atlantis' records into its Redis; existing ones stay\n",
+	  "      --to redis://...   write Atlantis' records into its Redis; existing ones stay\n"
+	  "\nExample: atlock export --format jsonl > locks.jsonl\n",
 	  cmd_export },
 	{ "force-unlock", "LOCK|ID...", "release another holder's lock",
 	  "Takes a path, or an id as it is shown anywhere. Users can release their own locks of other\n"
-	  "sessions if those have a name (@build-17), administrators every lock.\n",
+	  "sessions if those have a name (@build-17), administrators every lock.\n"
+	  "\nExample: atlock force-unlock custom/deploy\n",
 	  cmd_force_unlock },
 	{ "fsck", "[--repair] [--key-file FILE] DIR", "check a store, and repair it",
-	  "  -r, --repair         mend a store that is not mounted: rebuild records, indexes and counts\n"
+	  "      --repair         mend a store that is not mounted: rebuild records, indexes and counts\n"
 	  "                       from each other, with a line for each; no lock is released by it\n"
 	  "  -S, --store DIR      the same as DIR\n"
-	  "      --key-file FILE  the key of a store that is encrypted\n",
+	  "      --key-file FILE  the key of a store that is encrypted\n"
+	  "\nExample: atlock fsck /var/lib/atlockfs\n",
 	  cmd_fsck },
 	{ "graph", "[--svg|--dot] [--store DIR]", "who waits for whom",
-	  "  -s, --svg            as a picture: atlock graph --svg > waits.svg\n"
-	  "  -d, --dot            for dot(1) of Graphviz\n"
+	  "      --svg            as a picture\n"
+	  "      --dot            for dot(1) of Graphviz\n"
 	  "  -S, --store DIR      read this store instead of a mount\n"
-	  "      --key-file FILE  its key, if it is encrypted\n",
+	  "      --key-file FILE  its key, if it is encrypted\n"
+	  "\nExample: atlock graph --svg > waits.svg\n",
 	  cmd_graph },
 	{ "guard", "RESOURCE --app APP [--probe APP=URL]... [--timeout 2s] -- COMMAND [ARGUMENT...]",
 	  "run a command that stops a shared resource, if all apps that use it are down",
-	  "  -a, --app APP        the app of the resource that wants to stop it\n"
-	  "  -p, --probe APP=URL  ask another app first: an answer 2xx is UP, a refused connection DOWN,\n"
+	  "      --app APP        the app of the resource that wants to stop it\n"
+	  "      --probe APP=URL  ask another app first: an answer 2xx is UP, a refused connection DOWN,\n"
 	  "                       all else UNKNOWN\n"
-	  "  -t, --timeout TIME   how long to wait for an answer (2s)\n"
+	  "      --timeout TIME   how long to wait for an answer (2s)\n"
 	  "\n"
-	  "Exits as the command does (128 + signal), or with 75: another app is not down, or came up.\n",
+	  "Exits as the command does (128 + signal), or with 75: another app is not down, or came up.\n"
+	  "\nExample: atlock guard db-1 --app web --probe api=http://localhost:8080/health -- systemctl stop db-1\n",
 	  cmd_guard },
 	{ "help", "[COMMAND|--all]", "explain a command, or list them all",
-	  "  -a, --all            every command, with a line about it\n", cmd_help },
-	{ "import", "[-n] FILE|redis://[USER:PASSWORD@]HOST:PORT/DB|-", "take over what Atlantis holds",
+	  "      --all            every command, with a line about it\n"
+	  "\nExample: atlock help run\n",
+	  cmd_help },
+	{ "import", "[--dry-run] FILE|redis://[USER:PASSWORD@]HOST:PORT/DB|-", "take over what Atlantis holds",
 	  "Reads Atlantis' Bolt file or Redis, or lines of `atlock export`. What is held here stays.\n"
 	  "\n"
-	  "  -n, --dry-run             say what would happen, and change nothing\n" FOREIGN_OPTIONS "\n"
-	  "A password for Redis is better given in $ATLOCK_REDIS_PASSWORD.\n",
+	  "      --dry-run             say what would happen, and change nothing\n" FOREIGN_OPTIONS "\n"
+	  "A password for Redis is better given in $ATLOCK_REDIS_PASSWORD.\n"
+	  "\nExample: atlock import --dry-run /var/lib/atlantis/atlantis.db\n",
 	  cmd_import },
 	{ "key", "new|id FILE", "make a key file for the option key_file, or tell which key is in one",
 	  "  new  makes the file, readable by its owner alone, and prints the key's id\n"
-	  "  id   prints the id, by which refusals and events name a key\n",
+	  "  id   prints the id, by which refusals and events name a key\n"
+	  "\nExample: atlock key new /etc/atlockfs.key\n",
 	  cmd_key },
-	{ "lock", "[-w TIME] [-p PRIORITY] [-t TIME] [-r TEXT] [--who NAME] LOCK...",
+	{ "lock", "[-w TIME] [-p PRIORITY] [-t TIME] [--reason TEXT] [--who NAME] LOCK...",
 	  "take locks, all or none, and print their tokens",
 	  "  -w, --wait TIME      wait for them, at most this long in all (else not at all)\n"
 	  "  -p, --priority WORD  low, normal, high or critical, while waiting\n"
 	  "  -t, --ttl TIME       the lease (else as the mount's default_ttl says)\n"
-	  "  -r, --reason TEXT    why you hold them\n"
-	  "      --who NAME       hold them under this name (else as this session)\n",
+	  "      --reason TEXT    why you hold them\n"
+	  "      --who NAME       hold them under this name (else as this session)\n"
+	  "\nExample: atlock lock --wait 10m --ttl 1h --reason release custom/deploy\n",
 	  cmd_lock },
 	{ "ls", "[PATH] [--owner USER] [--repo REPO] [--pull N] [--older-than TIME] [--json]...",
 	  "list what is held, below a path or everywhere",
 	  "  -o, --owner USER             held by this user\n"
 	  "      --who NAME               held under this name\n"
 	  "  -r, --repo REPO              of this repository\n"
-	  "  -p, --pull N                 for this pull request\n"
+	  "      --pull N                 for this pull request\n"
 	  "      --older-than TIME        held for this long, or longer\n"
 	  "      --expiring-within TIME   lease ends within this time\n"
 	  "  -j, --json                   a JSON object a line\n"
-	  "  -w, --watch                  repeat every second\n"
+	  "      --watch                  repeat every second\n"
 	  "  -S, --store DIR              read this store instead of a mount\n"
 	  "      --key-file FILE          its key, if it is encrypted\n"
 	  "\n"
-	  "Without a terminal: lock, holder, since, until, waiters, reason and id, with tabs between them.\n",
+	  "Without a terminal: lock, holder, since, until, waiters, reason and id, with tabs between them.\n"
+	  "\nExample: atlock ls --owner alice --older-than 1h\n",
 	  cmd_ls },
 	{ "mirror", "[--once] [--delete] [--interval TIME] --to redis://HOST:PORT/DB",
 	  "keep Atlantis' Redis equal to this tree",
-	  "  -t, --to redis://...  Atlantis' Redis\n"
+	  "      --to redis://...  Atlantis' Redis\n"
 	  "      --once            bring it up to date once, and end\n"
 	  "      --delete          at the start, delete what is not held here\n"
 	  "      --interval TIME   time between two rounds (1s)\n"
 	  "\n"
-	  "Ends with SIGTERM or ^C. A lock that another pull request has there stays.\n",
+	  "Ends with SIGTERM or ^C. A lock that another pull request has there stays.\n"
+	  "\nExample: atlock mirror --to redis://localhost:6379/0\n",
 	  cmd_mirror },
 	{ "policy", "test [--file FILE] USER ACTION LOCK", "which rule of the policy decides",
-	  "  -f, --file FILE  ask this file instead of the policy of the mount\n"
+	  "      --file FILE  ask this file instead of the policy of the mount\n"
 	  "\n"
 	  "Actions: acquire wait release write read read=KEY transfer force priority=high\n"
 	  "priority=critical ttl=never. Administrators are not bound by the policy.\n"
-	  "Exits with 1 if a rule denies it.\n",
+	  "Exits with 1 if a rule denies it.\n"
+	  "\nExample: atlock policy test alice acquire repos/acme/infra/-/vpc/-/prod\n",
 	  cmd_policy },
 	{ "queue", "[--json] [--store DIR] [LOCK]", "list who waits, for one lock or for all",
 	  "  -j, --json           a JSON object a line\n"
 	  "  -S, --store DIR      read this store instead of a mount\n"
-	  "      --key-file FILE  its key, if it is encrypted\n",
+	  "      --key-file FILE  its key, if it is encrypted\n"
+	  "\nExample: atlock queue custom/deploy\n",
 	  cmd_queue },
 	{ "renew", "[-t TIME|--add TIME] LOCK...", "make leases longer",
 	  "  -t, --ttl TIME       a lease of this length from now (else of the length it has)\n"
-	  "  -a, --add TIME       add to what is left\n",
+	  "      --add TIME       add to what is left\n"
+	  "\nExample: atlock renew --ttl 1h custom/deploy\n",
 	  cmd_renew },
 	{ "restore", "--store DIR [--key-file FILE] FROM", "make a store from a copy",
 	  "  -S, --store DIR      a new or empty directory for atlockfs\n"
 	  "      --key-file FILE  the key of a store that is encrypted\n"
 	  "\n"
-	  "Checks before and after. No token that the lost store gave out is given out again.\n",
+	  "Checks before and after. No token that the lost store gave out is given out again.\n"
+	  "\nExample: atlock restore --store /var/lib/atlockfs /var/backups/locks-2026-11-16\n",
 	  cmd_restore },
 	{ "run", "[-l LOCK]... [-w TIME] [-p PRIORITY] [-t TIME] [-c COMMAND] -- CMD [ARGUMENT...]",
 	  "run a command while locks are held",
@@ -167,50 +190,58 @@ static const struct command commands[] = {
 	  "  -p, --priority WORD    low, normal, high or critical, while waiting\n"
 	  "  -t, --ttl TIME         hold them by a lease and renew it (else until this process ends)\n"
 	  "  -c, --command NAME     refuse while another holds global/NAME, such as apply\n"
-	  "  -o, --on-lost ACTION   when one is lost: kill (default), warn, or a shell command\n"
+	  "      --on-lost ACTION   when one is lost: kill (default), warn, or a shell command\n"
 	  "  -k, --kill-after TIME  time from SIGTERM to SIGKILL then (10s)\n"
 	  "\n"
 	  "CMD finds ATLOCK_LOCK, ATLOCK_TOKEN and ATLOCK_ID of the first lock in its environment, and all\n"
 	  "of them, a line each, in ATLOCK_LOCKS, ATLOCK_TOKENS and ATLOCK_IDS; and who in ATLOCK_WHO.\n"
-	  "Exits as CMD does (128 + signal), or with 75: timed out, or a lock was lost and CMD was ended.\n",
+	  "Exits as CMD does (128 + signal), or with 75: timed out, or a lock was lost and CMD was ended.\n"
+	  "\nExample: atlock run --wait 10m --lock custom/deploy -- make deploy\n",
 	  cmd_run },
 	{ "show", "[--json] [--store DIR] LOCK|ID...", "show all about a lock",
 	  "  -j, --json           as a JSON object\n"
 	  "  -S, --store DIR      read this store instead of a mount\n"
-	  "      --key-file FILE  its key, if it is encrypted\n",
+	  "      --key-file FILE  its key, if it is encrypted\n"
+	  "\nExample: atlock show custom/deploy\n",
 	  cmd_show },
-	{ "status", "", "where the file system is mounted, and whether it is healthy", "", cmd_status },
-	{ "top", "[-d SECONDS] [-n N] [-b] [-q] [-s COLUMN] [FILTER...] [PATH]",
+	{ "status", "", "where the file system is mounted, and whether it is healthy", "Example: atlock status\n",
+	  cmd_status },
+	{ "top", "[-d SECONDS] [-n N] [-b] [--queue] [-s COLUMN] [FILTER...] [PATH]",
 	  "show locks, waiters and rates as they change",
 	  "  -d, --delay SECONDS          between two readings (2); longer where reading takes long\n"
 	  "  -n, --iterations N           end after so many readings\n"
 	  "  -b, --batch                  plain text, as without a terminal\n"
-	  "  -q, --queue                  show waiters (else held locks)\n"
+	  "      --queue                  show waiters (else held locks)\n"
 	  "  -s, --sort COLUMN            sort by this column\n"
 	  "  -R, --reverse                reverse the order\n"
 	  "  -o, --owner USER             only locks, and their queues, held by this user\n"
 	  "      --who NAME               held under this name\n"
 	  "  -r, --repo REPO              of this repository\n"
-	  "  -p, --pull N                 for this pull request\n"
+	  "      --pull N                 for this pull request\n"
 	  "      --older-than TIME        held for this long, or longer\n"
 	  "      --expiring-within TIME   lease ends within this time\n"
 	  "\n"
 	  "Keys: arrows, PgUp, PgDn, Home, End move; Tab changes between locks and queues; s sorts, r\n"
 	  "reverses, / filters; Enter shows all; d releases, F by force; + and - change a waiter's\n"
-	  "priority; space pauses; ? helps; q quits.\n",
+	  "priority; space pauses; ? helps; q quits.\n"
+	  "\nExample: atlock top --repo acme/infra\n",
 	  cmd_top },
 	{ "transfer", "--to OWNER[@WHO]|@WHO LOCK...", "hand locks over; token and queue stay",
-	  "  -t, --to HOLDER      the new holder\n", cmd_transfer },
-	{ "unlock", "LOCK...", "release locks", "", cmd_unlock },
+	  "      --to HOLDER      the new holder\n"
+	  "\nExample: atlock transfer --to @build-18 custom/deploy@build-17\n",
+	  cmd_transfer },
+	{ "unlock", "LOCK...", "release locks", "Example: atlock unlock custom/deploy\n", cmd_unlock },
 	{ "verify", "--against FILE|redis://HOST:PORT/DB|-", "compare with what Atlantis has, and list differences",
-	  "  -a, --against FROM        what Atlantis has: its Bolt file, its Redis, or lines of `atlock export`\n" FOREIGN_OPTIONS,
+	  "      --against FROM        what Atlantis has: its Bolt file, its Redis, or lines of `atlock export`\n" FOREIGN_OPTIONS
+	  "\nExample: atlock verify --against /var/lib/atlantis/atlantis.db\n",
 	  cmd_verify },
 	{ "wait", "[--timeout TIME] [-p PRIORITY] [-t TIME] [--free] LOCK", "wait for a lock, take it and print it",
 	  "      --timeout TIME   at most this long (else without end)\n"
 	  "  -w, --wait TIME      the same\n"
 	  "  -p, --priority WORD  low, normal, high or critical\n"
 	  "  -t, --ttl TIME       the lease\n"
-	  "  -f, --free           only wait until it is free, and do not take it\n",
+	  "      --free           only wait until it is free, and do not take it\n"
+	  "\nExample: atlock wait --timeout 10m custom/deploy\n",
 	  cmd_wait },
 	{ .name = NULL },
 };

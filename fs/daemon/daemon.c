@@ -20,6 +20,7 @@ int daemon_fork(int *ready_fd)
 {
 	int fds[2];
 	char byte;
+	int status;
 	pid_t pid;
 
 	if (pipe2(fds, O_CLOEXEC) != 0)
@@ -37,7 +38,8 @@ int daemon_fork(int *ready_fd)
 	close(fds[1]);
 	if (read(fds[0], &byte, 1) == 1)
 		return 0;
-	waitpid(pid, NULL, 0);
+	if (waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) != 0)
+		return WEXITSTATUS(status);
 	return 1;
 }
 

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <sysexits.h>
 #include <unistd.h>
 
 #include "attr.h"
@@ -155,14 +156,19 @@ static int store_open(struct fs *fs, const struct options *options)
 	struct atlock_why why = { .text = "" };
 	int err = atlock_open(&fs->al, options->store, &setup, &why);
 
-	return err < 0 ? complain(options->store, why.text[0] == '\0' ? strerror(-err) : why.text) : 0;
+	if (err < 0)
+		complain(options->store, why.text[0] == '\0' ? strerror(-err) : why.text);
+	/* Options that do not fit each other, or a store that cannot be one. */
+	return err == -EINVAL ? -EX_USAGE : err < 0 ? -1 : 0;
 }
 
 static int session_mount(struct fs *fs, struct options *options, const struct mountpoint *mp)
 {
 	fs->session = fuse_session_new(&options->fuse, &ops, sizeof(ops), fs);
-	if (fs->session == NULL)
-		return complain("options", "not all of them are known; try 'atlockfs --help'");
+	if (fs->session == NULL) {
+		complain("options", "not all of them are known; try 'atlockfs --help'");
+		return -EX_USAGE;
+	}
 	if (geteuid() == 0)
 		mountpoint_protect(mp);
 	if (fuse_session_mount(fs->session, mp->path) == 0)
@@ -233,7 +239,7 @@ static int serve(struct options *options, const struct mountpoint *mp, int ready
 	fs_clear(&fs);
 	if (err == -ECONNABORTED)
 		return UNMOUNT_CUT;
-	return err < 0 ? 1 : 0;
+	return err == -EX_USAGE ? EX_USAGE : err < 0 ? 1 : 0;
 }
 
 static void log_start(const struct options *options)
@@ -262,7 +268,9 @@ int main(int argc, char **argv)
 	err = parsed > 0 ? atlock_standard_flush() : 0;
 	if (err < 0)
 		complain("standard output", strerror(-err));
-	if (parsed < 0 || err < 0)
+	if (parsed < 0)
+		status = EX_USAGE;
+	else if (err < 0)
 		status = 1;
 	else if (parsed == 0)
 		log_start(&options);

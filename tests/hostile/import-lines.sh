@@ -51,6 +51,6 @@ expect_equal "$(find "$MNT/pulls" -name projects.tsv)" ''
 
 # A dry run says the same.
 rm "$MNT/custom/good@w"
-expect_status 1 "$ATLOCK" -m "$MNT" import -n "$T/lines"
+expect_status 1 "$ATLOCK" -m "$MNT" import --dry-run "$T/lines"
 expect_equal "$(tail -n 1 "$T/out")" \
 	"would import 1 lock, 0 pull requests, 0 global locks; 0 were there already, 0 conflicts, $((lines - 1)) passed over"

@@ -65,7 +65,7 @@ looks graph --dot
 looks status
 looks doctor
 looks top -b -n 1
-looks top -b -n 1 -q
+looks top -b -n 1 --queue
 looks audit show
 expect_equal "$(wc -l <"$T/said")" "$("$ATLOCK" -m "$MNT" audit show --json | wc -l)" 'a line for each event'
 looks audit show --type refused

@@ -94,7 +94,7 @@ static int option_take(void *arg, int letter)
 {
 	struct export *export = arg;
 
-	*(letter == 'f' ? &export->format : &export->to) = optarg;
+	*(letter == 'F' ? &export->format : &export->to) = optarg;
 	return -1;
 }
 

@@ -211,7 +211,7 @@ static int option_take(void *arg, int letter)
 {
 	struct import *import = arg;
 
-	if (letter != 'n')
+	if (letter != 'D')
 		return sides_option(&import->sides, letter);
 	import->dry = true;
 	return -1;

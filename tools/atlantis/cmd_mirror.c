@@ -283,7 +283,7 @@ static int option_take(void *arg, int letter)
 	switch (letter) {
 	case 'D': mirror->prune = true; return -1;
 	case 'O': mirror->once = true; return -1;
-	case 't': mirror->uri = optarg; return -1;
+	case 'T': mirror->uri = optarg; return -1;
 	case 'I':
 		if (atlock_duration_parse(optarg, false, &mirror->interval) == 0 && mirror->interval >= INTERVAL_LEAST)
 			return -1;

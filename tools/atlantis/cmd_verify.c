@@ -67,7 +67,7 @@ static int option_take(void *arg, int letter)
 {
 	struct verify *verify = arg;
 
-	if (letter != 'a')
+	if (letter != 'A')
 		return sides_option(&verify->sides, letter);
 	verify->against = optarg;
 	return -1;

@@ -238,7 +238,7 @@ static int option_take(void *arg, int letter)
 {
 	struct archive *archive = arg;
 
-	if (letter != 'b')
+	if (letter != 'B')
 		return source_option(&archive->where, letter);
 	archive->until = true;
 	return before_read(archive, optarg);

@@ -165,10 +165,10 @@ static int option_take(void *arg, int letter)
 	switch (letter) {
 	case 'l': show->lock = optarg; return -1;
 	case 'u': show->user = optarg; return -1;
-	case 's': return audit_time_read(show->tool, optarg, show->since);
-	case 'e': return audit_time_read(show->tool, optarg, show->until);
+	case 'I': return audit_time_read(show->tool, optarg, show->since);
+	case 'U': return audit_time_read(show->tool, optarg, show->until);
 	case 'j': show->json = true; return -1;
-	case 't':
+	case 'T':
 		show->type = optarg;
 		return type_exists(optarg) ? -1 : tool_usage(show->tool, "there are no events of type \"%s\"", optarg);
 	default: return CHOICE_UNKNOWN;

@@ -147,7 +147,7 @@ static int option_take(void *arg, int letter)
 	struct atlock_why why;
 
 	switch (letter) {
-	case 'a':
+	case 'A':
 		return atlock_audit_anchor(verify->audit, optarg, &why) < 0 ? tool_usage(verify->tool, "%s", why.text)
 									    : -1;
 	default: return source_option(&verify->where, letter);

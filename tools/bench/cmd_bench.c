@@ -226,17 +226,17 @@ static int option_take(void *arg, int letter)
 	int code;
 
 	switch (letter) {
-	case 'j':
+	case 'J':
 		bench->jobs = (unsigned int)strtonum(optarg, 1, BENCH_JOBS_MAX, &wrong);
 		if (wrong == NULL)
 			return -1;
 		return tool_usage(bench->tool, "--jobs is a number from 1 to %d, not \"%s\"", BENCH_JOBS_MAX, optarg);
-	case 't':
+	case 'T':
 		code = tool_duration(bench->tool, "time", false, &bench->duration);
 		if (code < 0 && bench->duration > DURATION_MAX)
 			code = tool_usage(bench->tool, "--time is at most 10m");
 		return code;
-	case 'J': bench->json = true; return -1;
+	case 'j': bench->json = true; return -1;
 	case 'f': bench->force = true; return -1;
 	default: return CHOICE_UNKNOWN;
 	}

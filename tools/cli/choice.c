@@ -140,25 +140,53 @@ struct known {
 static void known_add(void *arg, const struct choice *choice)
 {
 	struct known *known = arg;
-	struct choice *mine = &known->choices[known->count];
-	const char letter[] = { choice->letter, '\0' };
 
-	if (known->count == CHOICES_MAX)
-		return;
-	*mine = *choice;
-	if (mine->letter == '\0')
-		mine->letter = (char)toupper((unsigned char)mine->name[0]);
+	if (known->count < CHOICES_MAX)
+		known->choices[known->count++] = *choice;
+}
+
+static bool letter_is_known(const struct known *known, char letter)
+{
 	for (size_t i = 0; i < known->count; i++)
-		assert(known->choices[i].letter !=
-		       mine->letter); /* two options of a help text would be taken for one */
-	known->longs[known->count++] = (struct option){
-		.name = mine->name,
-		.has_arg = mine->value ? required_argument : no_argument,
-		.val = mine->letter,
-	};
-	strlcat(known->shorts, letter, sizeof(known->shorts));
-	if (choice->letter != '\0' && choice->value)
-		strlcat(known->shorts, ":", sizeof(known->shorts));
+		if (known->choices[i].letter == letter)
+			return true;
+	return false;
+}
+
+static char letter_choose(const struct known *known, const char *name)
+{
+	for (; *name != '\0'; name++) {
+		char letter = (char)toupper((unsigned char)*name);
+
+		if (isupper((unsigned char)letter) && !letter_is_known(known, letter))
+			return letter;
+	}
+	assert(!"an option of a help text has no letter left");
+	return '?';
+}
+
+/* Letters that the help gives come first: an option without one takes none of them. */
+static void known_finish(struct known *known)
+{
+	for (size_t i = 0; i < known->count; i++) {
+		const struct choice *choice = &known->choices[i];
+		const char letter[] = { choice->letter, '\0' };
+
+		strlcat(known->shorts, letter, sizeof(known->shorts));
+		if (choice->letter != '\0' && choice->value)
+			strlcat(known->shorts, ":", sizeof(known->shorts));
+	}
+	for (size_t i = 0; i < known->count; i++) {
+		struct choice *choice = &known->choices[i];
+
+		if (choice->letter == '\0')
+			choice->letter = letter_choose(known, choice->name);
+		known->longs[i] = (struct option){
+			.name = choice->name,
+			.has_arg = choice->value ? required_argument : no_argument,
+			.val = choice->letter,
+		};
+	}
 }
 
 /* The help has this option, but for another action of the command. */
@@ -195,6 +223,7 @@ int choice_read(struct tool *tool, int argc, char **argv, enum choice_order orde
 
 	strlcpy(known.shorts, order == CHOICE_FIRST ? "+:" : ":", sizeof(known.shorts));
 	choices_each(tool, known_add, &known);
+	known_finish(&known);
 	optind = 0; /* glibc: begin anew */
 	while (code < 0 && (letter = getopt_long(argc, argv, known.shorts, known.longs, NULL)) != -1) {
 		code = option_take(tool, argv, letter);

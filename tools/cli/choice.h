@@ -27,8 +27,9 @@ extern const char choice_common[];
 enum choice_order { CHOICE_FIRST, CHOICE_ANYWHERE };
 
 /*
- * Takes one option, whose value is in optarg. `letter` is the option's letter; an option without one goes by the first letter
- * of its name in upper case: 'K' is --key-file. -1: go on; CHOICE_UNKNOWN: it is another's; else the exit code, once it has
+ * Takes one option, whose value is in optarg. `letter` is the option's letter. An option without one goes by a letter of its
+ * name in upper case, the first that no other option of the command has: 'K' is --key-file, and beside -S, --store, 'V' is
+ * --svg. -1: go on; CHOICE_UNKNOWN: it is another's; else the exit code, once it has
  * said what is wrong.
  */
 typedef int choice_fn(void *arg, int letter);

@@ -12,18 +12,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Scripts rely on these; atlock(1) lists them. Those above 1 are of sysexits.h. */
+/* Scripts rely on these; atlock(1) lists them. Those from 64 to 77 are of sysexits.h, 126 and 127 those of shells. */
 enum exit_code {
 	EXIT_DONE = 0,
-	EXIT_REFUSED = 1,      /* the answer is no: held by another, a conflict, a difference */
-	EXIT_USAGE = 64,       /* wrong words on the command line */
-	EXIT_DATA = 65,        /* the input is damaged or not what it should be */
-	EXIT_NO_INPUT = 66,    /* the input is not there or cannot be read */
-	EXIT_UNAVAILABLE = 69, /* no mount, a dead daemon, a server that does not answer */
-	EXIT_SYSTEM = 71,      /* out of memory and the like */
-	EXIT_OUTPUT = 74,      /* reading or writing failed */
-	EXIT_TRY_AGAIN = 75,   /* not now, perhaps later: a timeout */
-	EXIT_PERMISSION = 77,  /* for administrators only */
+	EXIT_REFUSED = 1,        /* the answer is no: held by another, a conflict, a difference */
+	EXIT_USAGE = 64,         /* wrong words on the command line */
+	EXIT_DATA = 65,          /* the input is damaged or not what it should be */
+	EXIT_NO_INPUT = 66,      /* the input is not there or cannot be read */
+	EXIT_UNAVAILABLE = 69,   /* no mount, a dead daemon, a server that does not answer */
+	EXIT_SYSTEM = 71,        /* out of memory and the like */
+	EXIT_OUTPUT = 74,        /* reading or writing failed */
+	EXIT_TRY_AGAIN = 75,     /* not now, perhaps later: a timeout */
+	EXIT_PERMISSION = 77,    /* for administrators only */
+	EXIT_NOT_EXECUTED = 126, /* of run and guard: the command is there and cannot be executed */
+	EXIT_NOT_FOUND = 127,    /* and: there is no such command */
 };
 
 struct tool;

@@ -222,11 +222,10 @@ void help_one(FILE *out, const struct command *command)
 
 /* --- Mistyped words --- */
 
-#define NEAR 2 /* letters a word may be off and still be suggested */
-
 void nearest_begin(struct nearest *nearest, const char *word)
 {
-	*nearest = (struct nearest){ .word = word, .distance = NEAR + 1 };
+	/* A word may be off by a third of its letters: more would be a guess. */
+	*nearest = (struct nearest){ .word = word, .distance = strnlen(word, NEAREST_MAX) / 3 + 1 };
 }
 
 void nearest_try(struct nearest *nearest, const char *known)

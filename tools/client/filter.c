@@ -16,7 +16,7 @@ int filter_option(const struct tool *tool, struct filter *filter, int letter)
 	case 'r': filter->repo = optarg; return -1;
 	case 'O': return tool_duration(tool, "older-than", false, &filter->older);
 	case 'E': return tool_duration(tool, "expiring-within", false, &filter->expiring);
-	case 'p':
+	case 'P':
 		filter->pull = optarg;
 		if (strtonum(optarg, 1, INT64_MAX, NULL) > 0)
 			return -1;

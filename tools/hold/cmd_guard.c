@@ -165,9 +165,9 @@ static int option_take(void *arg, int letter)
 	struct guard *guard = arg;
 
 	switch (letter) {
-	case 'a': guard->app = optarg; return -1;
-	case 'p': return probe_add(guard, optarg);
-	case 't': return tool_duration(guard->tool, "timeout", false, &guard->timeout);
+	case 'A': guard->app = optarg; return -1;
+	case 'P': return probe_add(guard, optarg);
+	case 'T': return tool_duration(guard->tool, "timeout", false, &guard->timeout);
 	default: return CHOICE_UNKNOWN;
 	}
 }

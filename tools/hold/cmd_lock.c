@@ -22,7 +22,7 @@ static int option_take(void *arg, int letter)
 	struct lock *lock = arg;
 
 	switch (letter) {
-	case 'r':
+	case 'R':
 		lock->reason = optarg;
 		if (strchr(optarg, '\n') == NULL && strlen(optarg) <= REASON_MAX)
 			return -1;

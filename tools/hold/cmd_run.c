@@ -293,7 +293,7 @@ static int option_take(void *arg, int letter)
 	case 'l': return lock_option(run, optarg);
 	case 'k': return tool_duration(run->tool, "kill-after", true, &run->grace);
 	case 'c': return command_take(run);
-	case 'o': run->on_lost = optarg; return -1;
+	case 'O': run->on_lost = optarg; return -1;
 	default: return ask_option(run->tool, &run->ask, letter);
 	}
 }

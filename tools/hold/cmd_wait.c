@@ -73,7 +73,7 @@ static int option_take(void *arg, int letter)
 	struct options *options = arg;
 
 	switch (letter) {
-	case 'f': options->until_free = true; return -1;
+	case 'F': options->until_free = true; return -1;
 	case 'T': return tool_duration(options->tool, "timeout", true, &options->ask.wait);
 	default: return ask_option(options->tool, &options->ask, letter);
 	}

@@ -12,6 +12,14 @@
 
 #define POLL (ATLOCK_SECOND / 10) /* while a group ends */
 
+/* As shells do it: not found, or found and not to be executed. */
+static const struct tool_code codes[] = {
+	{ ENOENT, EXIT_NOT_FOUND },     { ENOTDIR, EXIT_NOT_FOUND },    { EACCES, EXIT_NOT_EXECUTED },
+	{ EPERM, EXIT_NOT_EXECUTED },   { ENOEXEC, EXIT_NOT_EXECUTED }, { EISDIR, EXIT_NOT_EXECUTED },
+	{ ETXTBSY, EXIT_NOT_EXECUTED }, { E2BIG, EXIT_NOT_EXECUTED },   { ELOOP, EXIT_NOT_EXECUTED },
+	{ EINVAL, EXIT_NOT_EXECUTED },  { EAGAIN, EXIT_SYSTEM },        { .err = 0 },
+};
+
 struct running {
 	struct run_child *child;
 	pid_t pid; /* of the command, and its group */
@@ -126,8 +134,7 @@ static int run_child_start(struct running *running)
 	if (running->pid > 0)
 		waitpid(running->pid, NULL, 0);
 	terminal_give(child, running->pid, child->home);
-	return tool_fail(child->tool, err == EAGAIN || err == ENOMEM ? EXIT_SYSTEM : EXIT_NO_INPUT, "%s: %s",
-			 child->argv[0], strerror(err));
+	return tool_fail(child->tool, tool_exit_code_in(codes, err), "%s: %s", child->argv[0], strerror(err));
 }
 
 static void run_child_reap(struct running *running)

@@ -15,7 +15,7 @@
 struct graph {
 	struct tool *tool;
 	struct source_where where;
-	int form;        /* 's': SVG, 'd': DOT, 0: text */
+	int form;        /* 'V': SVG, 'D': DOT, 0: text */
 	json_t *holders; /* lock: owner@who */
 	struct graph_edge *edges;
 	size_t count;
@@ -135,9 +135,9 @@ static void dot_print(const struct graph *graph)
 
 static int graph_print(struct graph *graph)
 {
-	if (graph->form == 's')
+	if (graph->form == 'V')
 		return graph_svg(stdout, graph->edges, graph->count) == 0 ? EXIT_DONE : tool_no_memory(graph->tool);
-	if (graph->form == 'd')
+	if (graph->form == 'D')
 		dot_print(graph);
 	else
 		trees_print(graph);
@@ -160,7 +160,7 @@ static int option_take(void *arg, int letter)
 {
 	struct graph *graph = arg;
 
-	if (letter != 'd' && letter != 's')
+	if (letter != 'D' && letter != 'V')
 		return source_option(&graph->where, letter);
 	graph->form = letter;
 	return -1;

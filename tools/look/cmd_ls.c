@@ -94,7 +94,7 @@ static int option_take(void *arg, int letter)
 
 	switch (letter) {
 	case 'j': ls->json = true; return -1;
-	case 'w': ls->watch = true; return -1;
+	case 'A': ls->watch = true; return -1;
 	case 'S':
 	case 'K': return source_option(&ls->where, letter);
 	default: return filter_option(ls->tool, &ls->filter, letter);

@@ -78,7 +78,7 @@ static int option_take(void *arg, int letter)
 {
 	struct fsck *fsck = arg;
 
-	if (letter != 'r')
+	if (letter != 'R')
 		return source_option(&fsck->where, letter);
 	fsck->fix = true;
 	return -1;

@@ -200,7 +200,7 @@ static int option_take(void *arg, int letter)
 	switch (letter) {
 	case 'd': return delay_take(top);
 	case 'b': top->batch = true; return -1;
-	case 'q': top->view = TOP_QUEUE; return -1;
+	case 'Q': top->view = TOP_QUEUE; return -1;
 	case 's': words->sort = optarg; return -1;
 	case 'R': words->reverse = true; return -1;
 	case 'n':

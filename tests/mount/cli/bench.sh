@@ -13,15 +13,15 @@ nothing_left() {
 }
 
 # Wrong words.
-expect_status 64 atlock bench -j 0
-expect_status 64 atlock bench -j 257
-expect_status 64 atlock bench -t soon
-expect_status 64 atlock bench -t 11m
+expect_status 64 atlock bench --jobs 0
+expect_status 64 atlock bench --jobs 257
+expect_status 64 atlock bench --time soon
+expect_status 64 atlock bench --time 11m
 expect_status 64 atlock bench cycles
 grep -qF '"cycles" is none of cycle, read and handover' "$T/err" || fail "$(cat "$T/err")"
 
 # A line each, with the mode of the store; nothing for who has no terminal but that.
-expect_status 0 atlock bench -t 300ms -j 3
+expect_status 0 atlock bench --time 300ms --jobs 3
 nothing_left || fail "$(cat "$MNT/locks.jsonl"; ls "$MNT/custom")"
 [ ! -s "$T/err" ] || fail "$(cat "$T/err")"
 head -n 1 "$T/out" | grep -E "^$MNT: sync=commit, [0-9]+ processors, in custom/atlock-bench-" >/dev/null || fail "$(cat "$T/out")"
@@ -32,7 +32,7 @@ grep -qE '^hand a lock over to who waits +2 +- +[0-9.]+[um]?s ' "$T/out" || fail
 
 # JSON, of those that are named. It is what happened: each cycle is two events.
 before=$(sed -n 's/^events=//p' "$MNT/health")
-expect_status 0 atlock bench --json -t 300ms -j 1 cycle handover
+expect_status 0 atlock bench --json --time 300ms --jobs 1 cycle handover
 after=$(sed -n 's/^events=//p' "$MNT/health")
 expect_equal "$(jq -r '[.figures[].what] | join(" ")' "$T/out")" 'cycle handover'
 expect_equal "$(jq -r '.sync, (.figures[0] | .processes, .refused)' "$T/out" | tr '\n' ' ')" 'commit 1 0 '
@@ -42,14 +42,14 @@ expect_equal "$(jq '.figures[1] | has("rate") or .p50_us <= 0' "$T/out")" false
 count=$(jq '.figures[0].count * 2' "$T/out")
 [ $((after - before)) -ge "$count" ] || fail "$count calls in $((after - before)) events"
 nothing_left || fail "$(cat "$MNT/locks.jsonl")"
-expect_status 74 sh -c '"$1" -m "$2" bench --json -t 100ms cycle >/dev/full' - "$ATLOCK" "$MNT"
+expect_status 74 sh -c '"$1" -m "$2" bench --json --time 100ms cycle >/dev/full' - "$ATLOCK" "$MNT"
 nothing_left || fail "$(cat "$MNT/locks.jsonl")"
 
 # Ended in the middle of each, by whatever: nothing is left. Who starts it from a script must not have ^C ignored.
 for what in cycle read handover; do
 	for number in INT TERM KILL; do
 		echo "$what, ended by SIG$number"
-		env --default-signal=INT "$ATLOCK" -m "$MNT" bench -t 5m -j 3 $what >"$T/out" 2>"$T/err" &
+		env --default-signal=INT "$ATLOCK" -m "$MNT" bench --time 5m --jobs 3 $what >"$T/out" 2>"$T/err" &
 		bench=$!
 		wait_until "grep -q atlock-bench '$MNT/locks.jsonl' || ! kill -0 $bench 2>/dev/null" 30
 		kill -0 $bench 2>/dev/null || fail "$what ended by itself: $(cat "$T/err")"
@@ -65,7 +65,7 @@ for what in cycle read handover; do
 done
 
 # One of the pair is killed when the other has just taken the lock and looks for it in the queue, then bench itself.
-env --default-signal=INT "$ATLOCK" -m "$MNT" bench -t 5m handover >"$T/out" 2>"$T/err" &
+env --default-signal=INT "$ATLOCK" -m "$MNT" bench --time 5m handover >"$T/out" 2>"$T/err" &
 bench=$!
 waiter=
 stopped_before_its_wait() {
@@ -84,7 +84,7 @@ wait_until nothing_left 30
 
 # A terminal sees how far it is, and ^C reaches everybody.
 export ATLOCK MNT
-on_terminal sh -c 'exec "$ATLOCK" -m "$MNT" bench -t 5m cycle' >"$T/screen" <<'END'
+on_terminal sh -c 'exec "$ATLOCK" -m "$MNT" bench --time 5m cycle' >"$T/screen" <<'END'
 expect take a lock and give it back, 1 process [
 until grep -q atlock-bench "$MNT/locks.jsonl"
 send \x03
@@ -94,7 +94,7 @@ nothing_left || fail "$(cat "$MNT/locks.jsonl")"
 
 # Refusals by the rate limit are counted and waited out.
 echo 20 >"$MNT/config/rate_limit"
-expect_status 0 as_user atlt1 "$ATLOCK" -m "$MNT" bench --json -t 1s -j 2
+expect_status 0 as_user atlt1 "$ATLOCK" -m "$MNT" bench --json --time 1s --jobs 2
 jq -e '.refused > 0 and ([.figures[].refused] | add) == .refused' "$T/out" >/dev/null || fail "$(cat "$T/out")"
 grep -qE '^atlock bench: [0-9]+ calls were refused by the option rate_limit=20' "$T/err" || fail "$(cat "$T/err")"
 jq -e '.figures[1].rate < 100' "$T/out" >/dev/null || fail "not limited: $(cat "$T/out")"
@@ -103,26 +103,26 @@ nothing_left || fail "$(cat "$MNT/locks.jsonl")"
 
 # A hook would be told of every lock.
 echo 'cat >/dev/null' >"$MNT/config/on_event"
-expect_status 1 atlock bench -t 100ms
+expect_status 1 atlock bench --time 100ms
 grep -q on_event "$T/err" || fail "$(cat "$T/err")"
-expect_status 0 atlock bench -t 100ms --force cycle
+expect_status 0 atlock bench --time 100ms --force cycle
 echo >"$MNT/config/on_event"
 
 # Who may not write below custom/ takes locks below repos/; who may take none is told so, and how that came.
 chmod 755 "$MNT/custom"
-expect_status 0 as_user atlt1 "$ATLOCK" -m "$MNT" bench -t 200ms -j 2
+expect_status 0 as_user atlt1 "$ATLOCK" -m "$MNT" bench --time 200ms --jobs 2
 head -n 1 "$T/out" | grep 'in repos/atlock-bench-' >/dev/null || fail "$(cat "$T/out")"
 expect_equal "$(tail -n +4 "$T/out" | wc -l)" 4
 nothing_left || fail "$(cat "$MNT/locks.jsonl")"
 echo 'deny atlt1 acquire **' >"${T%/*}/rules"
 echo "${T%/*}/rules" >"$MNT/config/policy"
-expect_status 77 as_user atlt1 "$ATLOCK" -m "$MNT" bench -t 200ms
+expect_status 77 as_user atlt1 "$ATLOCK" -m "$MNT" bench --time 200ms
 grep -q 'you may take no lock to measure with: below custom/: .*; below repos/: line 1 of the policy' "$T/err" || fail "$(cat "$T/err")"
 chmod 777 "$MNT/custom"
-expect_status 77 as_user atlt1 "$ATLOCK" -m "$MNT" bench -t 200ms
+expect_status 77 as_user atlt1 "$ATLOCK" -m "$MNT" bench --time 200ms
 nothing_left || fail "$(cat "$MNT/locks.jsonl")"
 echo >"$MNT/config/policy"
 
 remount_fs -o sync=off
-expect_status 0 atlock bench -t 100ms cycle
+expect_status 0 atlock bench --time 100ms cycle
 head -n 1 "$T/out" | grep 'sync=off (what is acknowledged may be lost' >/dev/null || fail "$(cat "$T/out")"

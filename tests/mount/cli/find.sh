@@ -16,9 +16,9 @@ help() {
 	fits() {
 		[ "$(wc -L <"$1")" -le 80 ] || fail "$2 is too wide: $(cat "$1")"
 		! grep -n ' $' "$1" || fail "$2 has blanks at the end of a line"
-		[ "$(wc -l <"$1")" -le 24 ] || fail "$2 does not fit a screen: $(cat "$1")"
+		[ "$(wc -l <"$1")" -le "$3" ] || fail "$2 does not fit a screen: $(cat "$1")"
 	}
-	fits "$T/help" help
+	fits "$T/help" help 24
 
 	# Every command has its line in the long list, its place in the short one and in the manual, and a screen of its own.
 	expect_status 0 "$ATLOCK" help --all
@@ -30,7 +30,9 @@ help() {
 		grep -qE "^(\.It )?\.?Cm $command( |\$)|^\.It Cm $command( |\$)" docs/atlock.1 || fail "$command is not in atlock(1)"
 		expect_status 0 "$ATLOCK" help "$command"
 		grep -qE "^usage: atlock $command( |\$)" "$T/out" || fail "help $command does not begin with its usage"
-		fits "$T/out" "help $command"
+		fits "$T/out" "help $command" 30
+		grep -q "^Example: .*atlock $command\\b" <(tail -n 2 "$T/out") || fail "help $command does not end with an example"
+		sed -n 's/^  -\([a-zA-Z]\), --\([a-z0-9.-]*\).*/\1 \2/p' "$T/out" >>"$T/letters"
 		cp "$T/out" "$T/one"
 		expect_status 0 "$ATLOCK" "$command" --help
 		cmp -s "$T/out" "$T/one" || fail "$command --help is not help $command"
@@ -38,6 +40,9 @@ help() {
 		expect_status 64 "$ATLOCK" "$command" -m
 		[ -z "$(tr -d '[:print:][:space:]' <"$T/err")" ] || fail "colours without a terminal"
 	done
+
+	# A short option means the same in every command, but that -l is what people know from ls(1) there.
+	expect_equal "$(sort -u "$T/letters" | grep -vx 'l long' | cut -c1 | uniq -d)" ''
 
 	# Options: what was meant, what it may be, what it lacks.
 	wrong() {
@@ -67,6 +72,8 @@ help() {
 	expect_equal "$(cat "$T/err")" 'atlock: there is no command "sttaus": did you mean "status"?'
 	expect_status 64 "$ATLOCK" help hlep
 	expect_equal "$(cat "$T/err")" 'atlock: there is no command "hlep": did you mean "help"?'
+	expect_status 64 "$ATLOCK" nope
+	expect_equal "$(cat "$T/err")" "atlock: there is no command \"nope\"; try 'atlock help'"
 	expect_status 64 "$ATLOCK" frobnicate
 	expect_equal "$(cat "$T/err")" "atlock: there is no command \"frobnicate\"; try 'atlock help'"
 	expect_status 74 sh -c 'exec "$1" --help > /dev/full' sh "$ATLOCK"

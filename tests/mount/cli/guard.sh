@@ -92,7 +92,7 @@ expect_equal "$(cat "$db/apps/b")" DOWN
 # The exit status is the command's.
 expect_status 7 '' guard db --app a --probe "b=$url/200" -- sh -c 'exit 7'
 expect_status 137 '' guard db --app a --probe "b=$url/200" -- sh -c 'kill -KILL $$'
-expect_status 66 '/none' guard db --app a --probe "b=$url/200" -- /none
+expect_status 127 '/none' guard db --app a --probe "b=$url/200" -- /none
 
 # It holds the lock for longer than a lease, alone.
 guard db --app a --probe "b=$url/200" -- sh -c ': >"$1/begun"; until [ -e "$1/go" ]; do sleep 0.1; done' - "$T" &

@@ -75,7 +75,7 @@ conflicts() {
 	mine=$MNT/repos/acme/infra/-/p00101/-/default
 	expect_ok touch "$mine@mine"
 	expect_ok touch "$MNT/custom/unrelated"
-	expect_status 1 atlock import -n "$SAMPLE"
+	expect_status 1 atlock import --dry-run "$SAMPLE"
 	grep -q "^conflict repos/acme/infra/-/p00101/-/default: is held by root@mine, and would be " "$T/out" ||
 		fail "$(grep conflict "$T/out")"
 	expect_status 1 atlock import "$SAMPLE"
@@ -144,14 +144,14 @@ END
 	expect_status 77 as_user atlt1 "$ATLOCK" -m "$MNT" import "$T/rights.jsonl"
 	grep -q '^imported 0 locks' "$T/out" || fail "$(cat "$T/out")"
 	# A dry run says so as well, without being refused anything; and it knows administrators.
-	expect_status 77 as_user atlt1 "$ATLOCK" -m "$MNT" import -n "$T/rights.jsonl"
+	expect_status 77 as_user atlt1 "$ATLOCK" -m "$MNT" import --dry-run "$T/rights.jsonl"
 	grep -q '^would import 1 lock, 0 pull requests, 0 global locks; 0 were there already, 0 conflicts, 0 passed over$' "$T/out" ||
 		fail "$(cat "$T/out")"
 	grep -q 'only administrators.*would be refused' "$T/err" || fail "$(cat "$T/err")"
 	expect_equal "$(grep -c '"refused".*config' "$MNT/events/live" || true)" 0
-	expect_status 0 atlock import -n "$T/rights.jsonl"
+	expect_status 0 atlock import --dry-run "$T/rights.jsonl"
 	expect_ok sh -c 'echo atlt1 >"$1/config/admin_group"' - "$MNT"
-	expect_status 0 as_user atlt1 "$ATLOCK" -m "$MNT" import -n "$T/rights.jsonl"
+	expect_status 0 as_user atlt1 "$ATLOCK" -m "$MNT" import --dry-run "$T/rights.jsonl"
 	expect_status 0 as_user atlt1 "$ATLOCK" -m "$MNT" import "$T/rights.jsonl"
 	grep -q '^imported 1 lock,' "$T/out" || fail "$(cat "$T/out")"
 }

@@ -20,7 +20,12 @@ expect_status 64 run --lock repos/acme -- true
 grep -q 'directory' "$T/err" || fail "$(cat "$T/err")"
 expect_status 64 run --lock "$lock@me" -- true
 expect_status 64 run --command a/b -- true
-expect_status 66 run --lock "$lock" -- "$T/nothing"
+expect_status 127 run --lock "$lock" -- "$T/nothing"
+expect_status 127 run --lock "$lock" -- no-such-command
+grep -q 'no-such-command: No such file' "$T/err" || fail "$(cat "$T/err")"
+echo 'echo ran' >"$T/plain"
+expect_status 126 run --lock "$lock" -- "$T/plain"
+expect_status 126 run --lock "$lock" -- "$T"
 [ ! -e "$MNT/$lock" ] || fail "left behind"
 
 # What the command sees, in the order given; and its status.

@@ -136,13 +136,13 @@ batch() {
 	expect_equal "$(locks --pull 7)" repos/acme/infra/-/vpc/-/prod
 	expect_equal "$(locks --older-than 1h)" ''
 	expect_equal "$(locks --expiring-within 10h global)" global/plan
-	expect_equal "$(locks -q)" 'custom/db/backup global/plan global/plan'
-	expect_equal "$(locks -q global)" 'global/plan global/plan'
-	expect_equal "$(locks -q --owner atlt1)" custom/db/backup
-	expect_equal "$(locks -q --pull 7)" ''
+	expect_equal "$(locks --queue)" 'custom/db/backup global/plan global/plan'
+	expect_equal "$(locks --queue global)" 'global/plan global/plan'
+	expect_equal "$(locks --queue --owner atlt1)" custom/db/backup
+	expect_equal "$(locks --queue --pull 7)" ''
 	expect_status 0 top -b -n 1 --sort lock --reverse
 	expect_equal "$(sed -n 5p "$T/out" | cut -d ' ' -f 1)" repos/acme/web/-/-/default
-	expect_status 0 top -b -n 1 -q -s priority
+	expect_status 0 top -b -n 1 --queue -s priority
 	expect_equal "$(sed -n '5,$p' "$T/out" | awk '{ print $4 }' | xargs)" 'w1 w3 w2'
 
 	# Again and again, until nobody reads it.
@@ -160,7 +160,7 @@ batch() {
 	expect_status 64 top -n 0
 	expect_status 64 top -s nonsense
 	grep -q 'no column "nonsense" but LOCK WHO OWNER HELD LEFT WAIT PULL REASON' "$T/err" || fail "$(cat "$T/err")"
-	expect_status 64 top -q -s held
+	expect_status 64 top --queue -s held
 	expect_status 64 top custom global
 	expect_status 64 top --pull x
 	expect_status 69 "$ATLOCK" top -m "$T"

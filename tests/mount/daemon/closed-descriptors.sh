@@ -32,7 +32,7 @@ if without '0 1 2' timeout 60 "$ATLOCKFS_BUILD/atlockfs" --store "$STORE" "$T/no
 mount_fs
 for closed in 0 1 2 '0 1 2'; do
 	status=0
-	without "$closed" "$ATLOCK" -m "$MNT" lock -r why custom/y 2>/dev/null || status=$?
+	without "$closed" "$ATLOCK" -m "$MNT" lock --reason why custom/y 2>/dev/null || status=$?
 	case $closed in
 	*1*)
 		expect_equal "$status" 74 "without $closed"

@@ -7,7 +7,8 @@ checked() {
 	refuses() {
 		local text=$1
 		shift
-		expect_fail "$text" "$ATLOCKFS_BUILD/atlockfs" --store "$STORE" "$@" "$MNT"
+		expect_status 64 "$ATLOCKFS_BUILD/atlockfs" --store "$STORE" "$@" "$MNT"
+		grep -qF -- "$text" "$T/err" || fail "not "$text": $(cat "$T/err")"
 		! is_mounted || fail "mounted with $*"
 	}
 
@@ -29,10 +30,10 @@ checked() {
 	refuses 'crash' -o auto_unmount
 	refuses '--help' -x
 	refuses '--help' --nonsense
-	! grep 'did you mean' "$T/.err.$BASHPID" || fail 'like no other, and suggested all the same'
+	! grep 'did you mean' "$T/err" || fail 'like no other, and suggested all the same'
 	refuses 'did you mean --store?' --stroe="$T/s"
 	refuses 'did you mean --version?' --versoin
-	expect_fail '--help' "$ATLOCKFS_BUILD/atlockfs"
+	expect_status 64 "$ATLOCKFS_BUILD/atlockfs"
 	expect_fail '--help' "$ATLOCKFS_BUILD/atlockfs" "$STORE" "$MNT" "$MNT"
 	expect_fail 'given twice' "$ATLOCKFS_BUILD/atlockfs" --store "$STORE" "$STORE" "$MNT"
 
