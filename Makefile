@@ -61,8 +61,8 @@ WARN := $(if $(SAN),,-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror)
 MODE := $(if $(SAN),$(SAN_$(SAN)),$(HARDEN))
 
 # The rooms of each folder, lowest first; "." is the folder itself. tests/rooms checks the symbols against the same lists.
-ROOMS_store := txn foreign engine lmdb remote redis .
-ROOMS_core := base record people names state events text locks trees manager check import
+ROOMS_store := txn foreign engine log lmdb remote redis .
+ROOMS_core := base record people names state table events text rules locks trees manager check import
 ROOMS_fs := request tree wire daemon
 ROOMS_tools := cli client hold look top store audit atlantis bench .
 # Rooms that do not see each other.

@@ -3,13 +3,13 @@
  */
 #include "lmdb_batch.h"
 
+#include "commit_log.h"
+#include "layer.h"
 #include "lmdb_commit.h"
 #include "lmdb_engine.h"
 #include "lmdb_error.h"
 #include "lmdb_flusher.h"
 #include "lmdb_guard.h"
-#include "lmdb_layer.h"
-#include "lmdb_log.h"
 #include "txn_run.h"
 
 #include <errno.h>
@@ -48,7 +48,7 @@ static int job_run(struct engine *engine, struct store_job *job, struct outcome 
 		return ENOMEM;
 	layer_drop(outcome->layer);
 	outcome->layer = layer;
-	lmdb_log_add(&engine->log, commit.writes);
+	commit_log_add(&engine->log, commit.writes);
 	return 0;
 }
 
@@ -75,7 +75,7 @@ static int batch_try(struct engine *engine, struct store_job *first, bool alone,
 		return rc;
 	struct arena_mark mark = layer_mark(engine->layer);
 	outcome->layer = layer_hold(engine->layer);
-	lmdb_log_begin(&engine->log);
+	commit_log_begin(&engine->log);
 	for (struct store_job *r = first; r != NULL && rc == 0; r = alone ? NULL : STAILQ_NEXT(r, link))
 		rc = job_run(engine, r, outcome);
 	if (rc == 0)

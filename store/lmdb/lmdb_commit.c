@@ -11,13 +11,13 @@
  */
 #include "lmdb_commit.h"
 
+#include "commit_log.h"
+#include "layer.h"
 #include "lmdb_engine.h"
 #include "lmdb_error.h"
 #include "lmdb_flush.h"
 #include "lmdb_flusher.h"
 #include "lmdb_guard.h"
-#include "lmdb_layer.h"
-#include "lmdb_log.h"
 #include "lmdb_mark.h"
 #include "lmdb_readers.h"
 #include "lmdb_space.h"
@@ -28,7 +28,7 @@
 static int commit_in_log(struct engine *engine, struct layer *layer, enum commit_how how)
 {
 	bool sync = !engine->sync_off;
-	int rc = lmdb_log_write(&engine->log, sync, sync || how == COMMIT_DURABLE);
+	int rc = commit_log_write(&engine->log, sync, sync || how == COMMIT_DURABLE);
 
 	if (rc == -ESTALE) {
 		lmdb_guard_trip(engine);
@@ -42,14 +42,14 @@ static int commit_in_log(struct engine *engine, struct layer *layer, enum commit
 static bool log_is_better(struct engine *engine, const struct layer *layer)
 {
 	if (atomic_load_explicit(&engine->space_low, memory_order_relaxed))
-		return lmdb_space_squeezes(engine, lmdb_log_bytes(&engine->log)) && lmdb_readers_lag(engine);
+		return lmdb_space_squeezes(engine, commit_log_bytes(&engine->log)) && lmdb_readers_lag(engine);
 	return layer_count(layer) + layer_overflow(layer) <= LAYER_MAX && lmdb_space_fits(engine, layer);
 }
 
 /* Once LMDB may be dead, it is unknown which of its transactions an entry would continue. */
 static bool log_takes_it(const struct engine *engine)
 {
-	return lmdb_log_fits(&engine->log) && !lmdb_is_dead(engine);
+	return commit_log_fits(&engine->log) && !lmdb_is_dead(engine);
 }
 
 static bool commit_is_done(const struct engine *engine, const struct layer *layer, enum commit_how how)
@@ -67,7 +67,7 @@ static int commit_in_lmdb(struct engine *engine, struct layer *layer, enum commi
 	if (lmdb_is_short(engine, rc))
 		lmdb_space_short(engine);
 	if (how == COMMIT_FLUSHED || layer == engine->layer || !log_takes_it(engine) ||
-	    !lmdb_space_squeezes(engine, lmdb_log_bytes(&engine->log)))
+	    !lmdb_space_squeezes(engine, commit_log_bytes(&engine->log)))
 		return rc;
 	return commit_in_log(engine, layer, how);
 }
@@ -117,14 +117,14 @@ bool lmdb_commit_make_space(struct engine *engine)
 int lmdb_commit_init(struct engine *engine)
 {
 	MDB_txn *txn;
-	int rc = lmdb_log_open(&engine->log, engine->dir.fd, engine->readonly);
+	int rc = commit_log_open(&engine->log, engine->dir.fd, engine->readonly);
 
 	if (rc < 0 || engine->readonly)
 		return rc;
 	rc = lmdb_errno(mdb_txn_begin(engine->env, NULL, MDB_RDONLY, &txn));
 	if (rc < 0)
 		return rc;
-	rc = lmdb_log_read(&engine->log, mdb_txn_id(txn), lmdb_mark(engine, txn), &engine->layer);
+	rc = commit_log_read(&engine->log, mdb_txn_id(txn), lmdb_mark(engine, txn), &engine->layer);
 	mdb_txn_abort(txn);
 	return rc;
 }
@@ -133,7 +133,7 @@ int lmdb_commit_init(struct engine *engine)
 static int files_sync(struct engine *engine)
 {
 	int rc = lmdb_errno(mdb_env_sync(engine->env, 1));
-	return rc == 0 && engine->layer->writes.count > 0 ? lmdb_log_sync(&engine->log) : rc;
+	return rc == 0 && engine->layer->writes.count > 0 ? commit_log_sync(&engine->log) : rc;
 }
 
 int lmdb_commit_start(struct engine *engine)
@@ -166,10 +166,10 @@ void lmdb_commit_end(struct engine *engine)
 	if (engine->reader != NULL) {
 		/* Without entries it cannot be taken for part of a copy that is put in the place of LMDB's file. */
 		if (lmdb_guard_holds(engine, true) && (layer_count(engine->layer) == 0 || lmdb_flush_all(engine) == 0))
-			lmdb_log_void(&engine->log);
+			commit_log_void(&engine->log);
 		engine->reader->layer = NULL;
 		lmdb_view_give(engine, engine->reader);
 	}
 	layer_drop(engine->layer);
-	lmdb_log_close(&engine->log);
+	commit_log_close(&engine->log);
 }

@@ -4,6 +4,7 @@
  */
 #include "lmdb_copy.h"
 
+#include "file_new.h"
 #include "lmdb_engine.h"
 #include "lmdb_error.h"
 #include "lmdb_new.h"
@@ -163,7 +164,7 @@ int lmdb_copy(struct engine *engine, const char *to)
 	int again = dup(dir);
 	rc = again < 0 ? -errno : target_check(again);
 	if (rc == 0) {
-		int part = lmdb_file_make(dir, PART_FILE);
+		int part = file_new(dir, PART_FILE);
 
 		if (part >= 0)
 			close(part);

@@ -14,14 +14,12 @@
  *	lmdb_commit.c   how a layer is committed: in the log, or as a transaction of LMDB
  *	lmdb_flush.c    the flush: what the log has becomes a transaction of LMDB
  *	lmdb_flusher.c  the same on a thread of its own, while commits go on
- *	lmdb_layer.c    what the log says, in memory
- *	lmdb_log.c      the log on disk
- *	lmdb_replay.c   reading it
  *	lmdb_copy.c     a copy while it is in use
  *	lmdb_space.c    the map's growth, blocks allocated ahead, when space is low
- *	lmdb_pages.c    how many pages a transaction can take
  *	lmdb_mark.c     the number by which log and transaction know each other
  *	lmdb_error.c    what an LMDB code means
+ *
+ * Below it, in store/log: the log, the layer that says the same in memory, and the pages that they can take.
  *
  * Lock order: leadership (commit.h; its lock is never held across a transaction), map_lock, look_lock, space_lock, pin_lock,
  * pool_lock. A thread that reads the map holds map_lock shared, except the leader, which alone moves the map, and the flusher: the leader
@@ -31,9 +29,9 @@
 #define STORE_LMDB_ENGINE_H
 
 #include "commit.h"
+#include "commit_log.h"
 #include "lmdb_dir.h"
 #include "lmdb_flusher.h"
-#include "lmdb_log.h"
 #include "lmdb_space.h"
 #include "lmdb_view.h"
 
@@ -52,7 +50,7 @@ struct engine {
 	struct commit_queue queue;
 	struct store_txn *writer; /* the leader's, as the next three */
 	struct lmdb_view *reader; /* what the leader's functions read: always on the newest transaction */
-	struct lmdb_log log;
+	struct commit_log log;
 	struct lmdb_flusher flusher;
 	pthread_rwlock_t map_lock;
 	size_t map_size; /* map_lock, or leader; 0: the map was lost in growing, and nothing works any more */

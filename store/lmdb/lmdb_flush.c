@@ -8,10 +8,10 @@
  */
 #include "lmdb_flush.h"
 
+#include "commit_log.h"
+#include "layer.h"
 #include "lmdb_engine.h"
 #include "lmdb_error.h"
-#include "lmdb_layer.h"
-#include "lmdb_log.h"
 #include "lmdb_mark.h"
 #include "lmdb_readers.h"
 #include "lmdb_space.h"
@@ -120,7 +120,7 @@ static int base_renew(struct engine *engine, struct layer *layer)
 	layer->base = mdb_txn_id(reader->txn);
 	uint64_t mark = lmdb_mark(engine, reader->txn);
 	if (mark != engine->log.mark)
-		lmdb_log_restart(&engine->log, layer->base, mark);
+		commit_log_restart(&engine->log, layer->base, mark);
 	lmdb_publish(engine, layer);
 	lmdb_space_update(engine);
 	return 0;
@@ -203,7 +203,7 @@ static int pieces_flush(struct engine *engine)
 {
 	size_t done = 0;
 	/* Of what is not in the log on disk, a crash of the machine must not leave a part. */
-	int rc = engine->sync_off ? -lmdb_log_sync(&engine->log) : 0;
+	int rc = engine->sync_off ? -commit_log_sync(&engine->log) : 0;
 
 	while (rc == 0 && done < layer_count(engine->layer)) {
 		size_t left = layer_count(engine->layer) - done;

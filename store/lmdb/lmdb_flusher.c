@@ -10,11 +10,11 @@
  */
 #include "lmdb_flusher.h"
 
+#include "commit_log.h"
+#include "layer.h"
 #include "lmdb_engine.h"
 #include "lmdb_error.h"
 #include "lmdb_flush.h"
-#include "lmdb_layer.h"
-#include "lmdb_log.h"
 #include "lmdb_mark.h"
 #include "lmdb_space.h"
 
@@ -91,7 +91,7 @@ static bool is_due(const struct engine *engine)
 {
 	const struct layer *layer = engine->layer;
 
-	return layer->writes.count + layer->overflow >= lmdb_flusher_writes || lmdb_log_fills(&engine->log);
+	return layer->writes.count + layer->overflow >= lmdb_flusher_writes || commit_log_fills(&engine->log);
 }
 
 static void flush_start(struct engine *engine)
@@ -100,7 +100,7 @@ static void flush_start(struct engine *engine)
 	struct layer *layer = engine->layer;
 
 	if (lmdb_is_dead(engine) || !is_due(engine) || !lmdb_space_is_ample(engine, layer) ||
-	    !lmdb_log_can_turn(&engine->log) || !thread_start(engine))
+	    !commit_log_can_turn(&engine->log) || !thread_start(engine))
 		return;
 	uint64_t mark = lmdb_mark_new();
 	struct layer *active = layer_freeze(layer, mark);
@@ -108,7 +108,7 @@ static void flush_start(struct engine *engine)
 		return;
 	flusher->layer = layer_hold(layer);
 	flusher->mark = mark;
-	lmdb_log_turn(&engine->log, mark);
+	commit_log_turn(&engine->log, mark);
 	lmdb_publish(engine, active);
 	atomic_fetch_add(&engine->turn, 2);
 	state_set(flusher, FLUSHER_BUSY);
@@ -133,7 +133,7 @@ static int rest_publish(struct engine *engine)
 		layer_drop(rest);
 		return rc;
 	}
-	lmdb_log_flushed(&engine->log, rest->base);
+	commit_log_flushed(&engine->log, rest->base);
 	lmdb_publish(engine, rest);
 	return 0;
 }

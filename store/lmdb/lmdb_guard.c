@@ -12,11 +12,11 @@
  */
 #include "lmdb_guard.h"
 
+#include "commit_log.h"
 #include "engine_refuse.h"
+#include "layer.h"
 #include "lmdb_dir.h"
 #include "lmdb_engine.h"
-#include "lmdb_layer.h"
-#include "lmdb_log.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -150,7 +150,7 @@ void lmdb_guard_trip(struct engine *engine)
 
 static bool look(struct engine *engine)
 {
-	bool ours = dir_is_there(&engine->dir) && data_is_there(engine) && lmdb_log_is_there(&engine->log) &&
+	bool ours = dir_is_there(&engine->dir) && data_is_there(engine) && commit_log_is_there(&engine->log) &&
 		    newest_is_ours(engine);
 
 	if (!ours)

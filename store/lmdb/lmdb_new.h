@@ -1,13 +1,10 @@
-/* New files, and the data file of a new store. */
+/* The data file of a new store. */
 #ifndef STORE_LMDB_NEW_H
 #define STORE_LMDB_NEW_H
 
 #include <stddef.h>
 
 struct lmdb_dir;
-
-/* A new file, in place of one of that name, that is written in place where the file system lets it choose. Descriptor or -errno. */
-int lmdb_file_make(int dir, const char *name);
 
 /* Makes an empty data file in a directory that has none; `where` is its path. 0 or an LMDB code. */
 int lmdb_data_make(const struct lmdb_dir *dir, const char *where, size_t map_size);

@@ -8,9 +8,9 @@
  */
 #include "lmdb_space.h"
 
+#include "layer.h"
 #include "lmdb_engine.h"
 #include "lmdb_error.h"
-#include "lmdb_layer.h"
 #include "lmdb_pages.h"
 #include "lmdb_readers.h"
 #include "lmdb_view.h"

@@ -4,6 +4,7 @@
  */
 #include "lmdb_store.h"
 
+#include "commit_log.h"
 #include "engine_refuse.h"
 #include "lmdb_batch.h"
 #include "lmdb_check.h"
@@ -13,7 +14,6 @@
 #include "lmdb_engine.h"
 #include "lmdb_error.h"
 #include "lmdb_guard.h"
-#include "lmdb_log.h"
 #include "lmdb_new.h"
 #include "lmdb_readers.h"
 #include "lmdb_space.h"
@@ -42,7 +42,7 @@ static int data_check(const struct engine *engine, const char *path, uint64_t *s
 		if (errno != ENOENT)
 			return store_refuse(why, whylen, -errno, "store %s: %s: %s", path, DATA_FILE, strerror(errno));
 		/* Of a store that had one: what it held would be gone without a word. */
-		if (lmdb_log_exists(engine->dir.fd))
+		if (commit_log_exists(engine->dir.fd))
 			return store_refuse(
 				why, whylen, -EUCLEAN,
 				"store %s: commit.log is there and %s is not: put %s back, or restore the store "

@@ -8,11 +8,11 @@
  */
 #include "lmdb_view.h"
 
+#include "commit_log.h"
+#include "layer.h"
 #include "lmdb_engine.h"
 #include "lmdb_error.h"
 #include "lmdb_guard.h"
-#include "lmdb_layer.h"
-#include "lmdb_log.h"
 #include "lmdb_mark.h"
 #include "lmdb_readers.h"
 #include "txn_run.h"
@@ -241,7 +241,7 @@ static int layer_follow(struct engine *engine, struct lmdb_view *view)
 	uint64_t base = mdb_txn_id(view->txn);
 
 	pthread_mutex_lock(&engine->pool_lock);
-	int rc = lmdb_log_read(&engine->log, base, lmdb_mark(engine, view->txn), &engine->layer);
+	int rc = commit_log_read(&engine->log, base, lmdb_mark(engine, view->txn), &engine->layer);
 	view->layer = rc == 0 ? layer_hold(engine->layer) : NULL;
 	pthread_mutex_unlock(&engine->pool_lock);
 	return -rc;

@@ -1,7 +1,7 @@
 /*
  * Layers: whatever keys come in whatever order, each is found, and no other; over a frozen layer, the newest write of each.
  */
-#include "lmdb_layer.h"
+#include "layer.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* The log on disk: what has been committed since LMDB's last transaction. */
-#ifndef STORE_LMDB_LOG_H
-#define STORE_LMDB_LOG_H
+#ifndef STORE_COMMIT_LOG_H
+#define STORE_COMMIT_LOG_H
 
 #include "writes.h"
 
@@ -11,7 +11,7 @@
 struct layer;
 
 /* The log. The leader's; of a readonly engine, under pool_lock. */
-struct lmdb_log {
+struct commit_log {
 	int fd;  /* -1: there is none */
 	int dir; /* where it is */
 	dev_t dev;
@@ -37,42 +37,42 @@ struct lmdb_log {
 };
 
 /* Opens the log, making it if need be; a log that cannot be made is none. Negative errno if there is one that is not right. */
-int lmdb_log_open(struct lmdb_log *log, int dir, bool readonly);
-void lmdb_log_close(struct lmdb_log *log);
-bool lmdb_log_exists(int dir);                      /* under its name, whatever it is */
-bool lmdb_log_is_there(const struct lmdb_log *log); /* the one that was opened, under its name */
-bool lmdb_log_is_deleted(const struct lmdb_log *log);
-int lmdb_log_sync(const struct lmdb_log *log);
+int commit_log_open(struct commit_log *log, int dir, bool readonly);
+void commit_log_close(struct commit_log *log);
+bool commit_log_exists(int dir);                        /* under its name, whatever it is */
+bool commit_log_is_there(const struct commit_log *log); /* the one that was opened, under its name */
+bool commit_log_is_deleted(const struct commit_log *log);
+int commit_log_sync(const struct commit_log *log);
 
 /* Begins at the start again, for entries that continue another transaction of LMDB. */
-void lmdb_log_restart(struct lmdb_log *log, uint64_t base, uint64_t mark);
+void commit_log_restart(struct commit_log *log, uint64_t base, uint64_t mark);
 
 /*
  * A second run, for when LMDB is given what the log has until now with that mark: the entries that follow continue it, and say
- * what it continues itself. Only if lmdb_log_can_turn(). And: LMDB has got it, as transaction `base`.
+ * what it continues itself. Only if commit_log_can_turn(). And: LMDB has got it, as transaction `base`.
  */
-bool lmdb_log_can_turn(struct lmdb_log *log);
-void lmdb_log_turn(struct lmdb_log *log, uint64_t mark);
-void lmdb_log_flushed(struct lmdb_log *log, uint64_t base);
+bool commit_log_can_turn(struct commit_log *log);
+void commit_log_turn(struct commit_log *log, uint64_t mark);
+void commit_log_flushed(struct commit_log *log, uint64_t base);
 
 /* Bytes of entries that LMDB does not have, with the one that is being made; and whether LMDB should be given them soon. */
-size_t lmdb_log_bytes(const struct lmdb_log *log);
-bool lmdb_log_fills(const struct lmdb_log *log);
+size_t commit_log_bytes(const struct commit_log *log);
+bool commit_log_fills(const struct commit_log *log);
 
 /* Writes down that there are no entries, whatever becomes of LMDB's file. */
-void lmdb_log_void(struct lmdb_log *log);
+void commit_log_void(struct commit_log *log);
 
 /* One entry: begun, made of write sets in their order, written. Only if it fits. `ordered`: those before it are on disk. */
-void lmdb_log_begin(struct lmdb_log *log);
-void lmdb_log_add(struct lmdb_log *log, const struct writes *writes);
-bool lmdb_log_fits(const struct lmdb_log *log);
+void commit_log_begin(struct commit_log *log);
+void commit_log_add(struct commit_log *log, const struct writes *writes);
+bool commit_log_fits(const struct commit_log *log);
 /* -ESTALE: another program wrote to it. */
-int lmdb_log_write(struct lmdb_log *log, bool ordered, bool sync);
+int commit_log_write(struct commit_log *log, bool ordered, bool sync);
 
 /* Opens the file, if there is one. 0 or a negative errno. */
-int log_file_open(struct lmdb_log *log);
+int commit_log_open_file(struct commit_log *log);
 
-/* lmdb_replay.c: brings `*layer` up to what the log says about transaction `base`, from what was read before. -EUCLEAN: damaged. */
-int lmdb_log_read(struct lmdb_log *log, uint64_t base, uint64_t mark, struct layer **layer);
+/* commit_log_read.c: brings `*layer` up to what the log says about transaction `base`, from what was read before. -EUCLEAN: damaged. */
+int commit_log_read(struct commit_log *log, uint64_t base, uint64_t mark, struct layer **layer);
 
 #endif

@@ -1,12 +1,12 @@
 /*
  * Reading the log: when the store is opened, and again and again in a process that reads along. What is read is the run with
- * the mark of LMDB's transaction and then the one that continues it; see lmdb_log.c.
+ * the mark of LMDB's transaction and then the one that continues it; see commit_log.c.
  */
-#include "lmdb_log.h"
+#include "commit_log.h"
 
+#include "commit_log_format.h"
 #include "crc32c.h"
-#include "lmdb_layer.h"
-#include "lmdb_log_format.h"
+#include "layer.h"
 
 #include <endian.h>
 #include <errno.h>
@@ -85,7 +85,7 @@ static bool continues(const struct entry_head *head)
 }
 
 /* Whether a head has the mark, of the transaction or of one that left it as it was. */
-static bool head_has_mark(const struct lmdb_log *log, const struct entry_head *head, uint64_t mark)
+static bool head_has_mark(const struct commit_log *log, const struct entry_head *head, uint64_t mark)
 {
 	return head->mark == mark && (continues(head) || head->base <= log->base);
 }
@@ -96,7 +96,7 @@ static size_t run_limit(size_t start, const struct entry_head *head)
 	return continues(head) ? start + LOG_HALF : LOG_SIZE;
 }
 
-static void run_take(struct lmdb_log *log, size_t start, const struct entry_head *head)
+static void run_take(struct commit_log *log, size_t start, const struct entry_head *head)
 {
 	log->start = start;
 	log->end = start;
@@ -106,7 +106,7 @@ static void run_take(struct lmdb_log *log, size_t start, const struct entry_head
 }
 
 /* The run with the transaction's mark. Its first entry may have any number. */
-static bool run_find(struct lmdb_log *log, const unsigned char *bytes)
+static bool run_find(struct commit_log *log, const unsigned char *bytes)
 {
 	for (size_t start = 0; start < LOG_SIZE; start += LOG_HALF) {
 		struct entry_head head = head_at(bytes, start);
@@ -121,7 +121,7 @@ static bool run_find(struct lmdb_log *log, const unsigned char *bytes)
 }
 
 /* At the end of that run: the one that continues it, without a gap. */
-static bool run_follow(struct lmdb_log *log, const unsigned char *bytes)
+static bool run_follow(struct commit_log *log, const unsigned char *bytes)
 {
 	size_t other = log->start == 0 ? LOG_HALF : 0;
 	struct entry_head head = head_at(bytes, other);
@@ -135,7 +135,7 @@ static bool run_follow(struct lmdb_log *log, const unsigned char *bytes)
 	return true;
 }
 
-static bool entry_is_due(const struct lmdb_log *log, const unsigned char *bytes)
+static bool entry_is_due(const struct commit_log *log, const unsigned char *bytes)
 {
 	if (log->limit - log->end < sizeof(struct entry_head))
 		return false;
@@ -146,7 +146,7 @@ static bool entry_is_due(const struct lmdb_log *log, const unsigned char *bytes)
 }
 
 /* Whether there is an entry to be read at the end of what was read. */
-static bool entry_find(struct lmdb_log *log, const unsigned char *bytes)
+static bool entry_find(struct commit_log *log, const unsigned char *bytes)
 {
 	if (log->end == log->start)
 		return run_find(log, bytes);
@@ -157,7 +157,7 @@ static bool entry_find(struct lmdb_log *log, const unsigned char *bytes)
  * With sync, an entry is written when the one before it is on disk. So such a one behind one that is not whole means that
  * answered entries were damaged. No entry of an earlier transaction is taken for one of this: its mark is another.
  */
-static bool log_is_damaged(const struct lmdb_log *log, const unsigned char *bytes)
+static bool log_is_damaged(const struct commit_log *log, const unsigned char *bytes)
 {
 	for (size_t at = 0; at <= LOG_SIZE - sizeof(struct entry_head); at++) {
 		struct entry_head head = head_at(bytes, at);
@@ -171,7 +171,7 @@ static bool log_is_damaged(const struct lmdb_log *log, const unsigned char *byte
 }
 
 /* Adds the entries that are new to the layer. */
-static int entries_read(struct lmdb_log *log, const unsigned char *bytes, struct layer **layer)
+static int entries_read(struct commit_log *log, const unsigned char *bytes, struct layer **layer)
 {
 	int rc = 0;
 
@@ -189,7 +189,7 @@ static int entries_read(struct lmdb_log *log, const unsigned char *bytes, struct
 	return rc == 0 && !log->readonly && log_is_damaged(log, bytes) ? -EUCLEAN : rc;
 }
 
-static int layer_restart(struct lmdb_log *log, uint64_t base, uint64_t mark, struct layer **layer)
+static int layer_restart(struct commit_log *log, uint64_t base, uint64_t mark, struct layer **layer)
 {
 	struct layer *empty = layer_new(base);
 
@@ -197,24 +197,24 @@ static int layer_restart(struct lmdb_log *log, uint64_t base, uint64_t mark, str
 		return -ENOMEM;
 	layer_drop(*layer);
 	*layer = empty;
-	lmdb_log_restart(log, base, mark);
+	commit_log_restart(log, base, mark);
 	return 0;
 }
 
 /* A process that reads along gives up a log that was removed: the next daemon makes another. */
-static bool file_follow(struct lmdb_log *log)
+static bool file_follow(struct commit_log *log)
 {
-	if (!log->readonly || !lmdb_log_is_deleted(log))
+	if (!log->readonly || !commit_log_is_deleted(log))
 		return false;
 	close(log->fd);
 	log->fd = -1;
 	return true;
 }
 
-int lmdb_log_read(struct lmdb_log *log, uint64_t base, uint64_t mark, struct layer **layer)
+int commit_log_read(struct commit_log *log, uint64_t base, uint64_t mark, struct layer **layer)
 {
 	bool anew = file_follow(log);
-	int rc = log->fd < 0 && log->readonly ? log_file_open(log) : 0;
+	int rc = log->fd < 0 && log->readonly ? commit_log_open_file(log) : 0;
 	const unsigned char *bytes = MAP_FAILED;
 
 	if (rc == 0 && log->fd >= 0) {

@@ -1,6 +1,6 @@
 /* The bytes of commit.log, for the two files that write and read them. Little-endian throughout. */
-#ifndef STORE_LMDB_LOG_FORMAT_H
-#define STORE_LMDB_LOG_FORMAT_H
+#ifndef STORE_COMMIT_LOG_FORMAT_H
+#define STORE_COMMIT_LOG_FORMAT_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,9 +1,9 @@
 /*
  * The log as a process sees it that reads along, beside the one that writes: both on the files, without LMDB.
  */
-#include "lmdb_layer.h"
-#include "lmdb_log.h"
-#include "lmdb_log_format.h"
+#include "commit_log.h"
+#include "commit_log_format.h"
+#include "layer.h"
 #include "scratch.h"
 
 #include <fcntl.h>
@@ -20,15 +20,15 @@
 struct fixture {
 	char *path;
 	int dir;
-	struct lmdb_log writer;
-	struct lmdb_log reader;
+	struct commit_log writer;
+	struct commit_log reader;
 	struct layer *layer; /* the reader's */
 };
 
 static void writer_start(struct fixture *f)
 {
-	assert_int_equal(lmdb_log_open(&f->writer, f->dir, false), 0);
-	lmdb_log_restart(&f->writer, BASE, MARK);
+	assert_int_equal(commit_log_open(&f->writer, f->dir, false), 0);
+	commit_log_restart(&f->writer, BASE, MARK);
 }
 
 static int setup(void **state)
@@ -40,7 +40,7 @@ static int setup(void **state)
 	f->dir = open(f->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	assert_true(f->dir >= 0);
 	writer_start(f);
-	assert_int_equal(lmdb_log_open(&f->reader, f->dir, true), 0);
+	assert_int_equal(commit_log_open(&f->reader, f->dir, true), 0);
 	*state = f;
 	return 0;
 }
@@ -50,8 +50,8 @@ static int teardown(void **state)
 	struct fixture *f = *state;
 
 	layer_drop(f->layer);
-	lmdb_log_close(&f->reader);
-	lmdb_log_close(&f->writer);
+	commit_log_close(&f->reader);
+	commit_log_close(&f->writer);
 	close(f->dir);
 	scratch_remove(f->path);
 	free(f);
@@ -62,10 +62,10 @@ static void value_write(struct fixture *f, const char *key, struct slice value)
 {
 	struct txn_write *list[] = { &(struct txn_write){ .key = slice_of(key), .value = value } };
 
-	lmdb_log_begin(&f->writer);
-	lmdb_log_add(&f->writer, &(struct writes){ .list = list, .count = 1 });
-	assert_true(lmdb_log_fits(&f->writer));
-	assert_int_equal(lmdb_log_write(&f->writer, true, true), 0);
+	commit_log_begin(&f->writer);
+	commit_log_add(&f->writer, &(struct writes){ .list = list, .count = 1 });
+	assert_true(commit_log_fits(&f->writer));
+	assert_int_equal(commit_log_write(&f->writer, true, true), 0);
 }
 
 static void entry_write(struct fixture *f, const char *key)
@@ -83,7 +83,7 @@ static void entry_long(struct fixture *f, const char *key)
 /* How many keys the reader sees over that transaction. */
 static size_t seen(struct fixture *f, uint64_t base, uint64_t mark)
 {
-	assert_int_equal(lmdb_log_read(&f->reader, base, mark, &f->layer), 0);
+	assert_int_equal(commit_log_read(&f->reader, base, mark, &f->layer), 0);
 	return f->layer->writes.count;
 }
 
@@ -107,7 +107,7 @@ static void entries_of_another_transaction_are_not_seen(void **state)
 	entry_write(f, "b");
 	assert_int_equal(seen(f, BASE, MARK + 1), 0);
 	assert_int_equal(seen(f, BASE - 1, MARK), 0);
-	lmdb_log_restart(&f->writer, BASE + 1, MARK + 1);
+	commit_log_restart(&f->writer, BASE + 1, MARK + 1);
 	entry_write(f, "c");
 	assert_int_equal(seen(f, BASE + 1, MARK + 1), 1);
 	assert_int_equal(seen(f, BASE, MARK), 0);
@@ -135,7 +135,7 @@ static void a_log_that_takes_the_place_of_a_removed_one_is_followed(void **state
 	assert_int_equal(seen(f, BASE, MARK), 2);
 	assert_int_equal(unlinkat(f->dir, "commit.log", 0), 0);
 	assert_int_equal(seen(f, BASE, MARK), 0);
-	lmdb_log_close(&f->writer);
+	commit_log_close(&f->writer);
 	writer_start(f);
 	entry_write(f, "c");
 	assert_int_equal(seen(f, BASE, MARK), 1);
@@ -149,8 +149,8 @@ static void a_second_run_continues_the_first(void **state)
 	entry_write(f, "a");
 	entry_write(f, "b");
 	assert_int_equal(seen(f, BASE, MARK), 2);
-	assert_true(lmdb_log_can_turn(&f->writer));
-	lmdb_log_turn(&f->writer, MARK + 1);
+	assert_true(commit_log_can_turn(&f->writer));
+	commit_log_turn(&f->writer, MARK + 1);
 	assert_int_equal(seen(f, BASE, MARK), 2);
 	assert_int_equal(seen(f, BASE + 1, MARK + 1), 0);
 	entry_write(f, "c");
@@ -169,14 +169,14 @@ static void the_next_run_takes_the_place_of_the_first(void **state)
 
 	for (uint64_t i = 0; i < 5; i++) {
 		entry_write(f, "a");
-		assert_true(lmdb_log_can_turn(&f->writer));
-		lmdb_log_turn(&f->writer, MARK + i + 1);
+		assert_true(commit_log_can_turn(&f->writer));
+		commit_log_turn(&f->writer, MARK + i + 1);
 		entry_write(f, "b");
 		entry_write(f, "c");
 		assert_int_equal(seen(f, BASE + i, MARK + i), 3);
 		/* LMDB must have got one before it is given the next. */
-		assert_false(lmdb_log_can_turn(&f->writer));
-		lmdb_log_flushed(&f->writer, BASE + i + 1);
+		assert_false(commit_log_can_turn(&f->writer));
+		commit_log_flushed(&f->writer, BASE + i + 1);
 		assert_int_equal(seen(f, BASE + i + 1, MARK + i + 1), 2);
 		assert_int_equal(seen(f, BASE + i + 1, MARK + i), 3);
 	}
@@ -188,7 +188,7 @@ static void a_second_run_with_a_gap_before_it_is_not_seen(void **state)
 
 	entry_write(f, "a");
 	f->writer.number++;
-	lmdb_log_turn(&f->writer, MARK + 1);
+	commit_log_turn(&f->writer, MARK + 1);
 	entry_write(f, "b");
 	assert_int_equal(seen(f, BASE, MARK), 1);
 	assert_int_equal(seen(f, BASE + 1, MARK + 1), 1);
@@ -200,10 +200,10 @@ static void a_run_that_has_passed_the_middle_has_no_second(void **state)
 
 	entry_write(f, "a");
 	while (f->writer.end <= LOG_HALF) {
-		assert_true(lmdb_log_can_turn(&f->writer));
+		assert_true(commit_log_can_turn(&f->writer));
 		entry_long(f, "b");
 	}
-	assert_false(lmdb_log_can_turn(&f->writer));
+	assert_false(commit_log_can_turn(&f->writer));
 	assert_int_equal(seen(f, BASE, MARK), 2);
 	entry_write(f, "c");
 	assert_int_equal(seen(f, BASE, MARK), 3);

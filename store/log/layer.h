@@ -1,6 +1,6 @@
 /* What is committed and not LMDB's yet, in memory. */
-#ifndef STORE_LMDB_LAYER_H
-#define STORE_LMDB_LAYER_H
+#ifndef STORE_LAYER_H
+#define STORE_LAYER_H
 
 #include "arena.h"
 #include "writes.h"

@@ -18,11 +18,11 @@
  * The file is written with zeros once, so that an append changes nothing but bytes: a file system then has no metadata to
  * write along with them.
  */
-#include "lmdb_log.h"
+#include "commit_log.h"
 
+#include "commit_log_format.h"
 #include "crc32c.h"
-#include "lmdb_log_format.h"
-#include "lmdb_new.h"
+#include "file_new.h"
 
 #include <bsd/stdlib.h>
 #include <endian.h>
@@ -54,7 +54,7 @@ static int zeros_write(int fd)
 static int file_make(int dir)
 {
 	static const char temporary[] = LOG_FILE ".new";
-	int fd = lmdb_file_make(dir, temporary);
+	int fd = file_new(dir, temporary);
 
 	if (fd < 0)
 		return fd;
@@ -69,7 +69,7 @@ static int file_make(int dir)
 	return fd;
 }
 
-int log_file_open(struct lmdb_log *log)
+int commit_log_open_file(struct commit_log *log)
 {
 	struct stat st;
 	int fd = openat(log->dir, LOG_FILE, (log->readonly ? O_RDONLY : O_RDWR) | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -87,12 +87,12 @@ int log_file_open(struct lmdb_log *log)
 	return 0;
 }
 
-int lmdb_log_open(struct lmdb_log *log, int dir, bool readonly)
+int commit_log_open(struct commit_log *log, int dir, bool readonly)
 {
-	*log = (struct lmdb_log){ .fd = -1, .dir = dir, .readonly = readonly };
+	*log = (struct commit_log){ .fd = -1, .dir = dir, .readonly = readonly };
 	/* A number that no entry of an earlier run has: what is left of those never continues what is written now. */
 	log->number = (uint64_t)arc4random() << 32 | arc4random();
-	int rc = log_file_open(log);
+	int rc = commit_log_open_file(log);
 	if (rc < 0 || log->fd >= 0 || readonly)
 		return rc;
 	/* Without space for a log every commit is one of LMDB's, which works as well and takes longer. */
@@ -100,10 +100,10 @@ int lmdb_log_open(struct lmdb_log *log, int dir, bool readonly)
 	if (fd < 0)
 		return 0;
 	close(fd);
-	return log_file_open(log);
+	return commit_log_open_file(log);
 }
 
-void lmdb_log_close(struct lmdb_log *log)
+void commit_log_close(struct commit_log *log)
 {
 	if (log->fd >= 0)
 		close(log->fd);
@@ -112,14 +112,14 @@ void lmdb_log_close(struct lmdb_log *log)
 	log->entry = NULL;
 }
 
-bool lmdb_log_exists(int dir)
+bool commit_log_exists(int dir)
 {
 	struct stat st;
 
 	return fstatat(dir, LOG_FILE, &st, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-bool lmdb_log_is_there(const struct lmdb_log *log)
+bool commit_log_is_there(const struct commit_log *log)
 {
 	struct stat st;
 
@@ -130,21 +130,21 @@ bool lmdb_log_is_there(const struct lmdb_log *log)
 	return st.st_dev == log->dev && st.st_ino == log->ino && (size_t)st.st_size >= LOG_SIZE;
 }
 
-bool lmdb_log_is_deleted(const struct lmdb_log *log)
+bool commit_log_is_deleted(const struct commit_log *log)
 {
 	struct stat st;
 
 	return log->fd >= 0 && fstat(log->fd, &st) == 0 && st.st_nlink == 0;
 }
 
-int lmdb_log_sync(const struct lmdb_log *log)
+int commit_log_sync(const struct commit_log *log)
 {
 	return log->fd >= 0 && fdatasync(log->fd) < 0 ? -errno : 0;
 }
 
 /* --- Writing --- */
 
-static int bytes_put(const struct lmdb_log *log, const void *data, size_t len, size_t at, bool sync)
+static int bytes_put(const struct commit_log *log, const void *data, size_t len, size_t at, bool sync)
 {
 	ssize_t n = pwrite(log->fd, data, len, (off_t)at);
 
@@ -153,7 +153,7 @@ static int bytes_put(const struct lmdb_log *log, const void *data, size_t len, s
 	return sync && fdatasync(log->fd) < 0 ? -errno : 0;
 }
 
-static void run_begin(struct lmdb_log *log, size_t start, size_t limit)
+static void run_begin(struct commit_log *log, size_t start, size_t limit)
 {
 	log->start = start;
 	log->end = start;
@@ -161,7 +161,7 @@ static void run_begin(struct lmdb_log *log, size_t start, size_t limit)
 	log->last_crc = 0;
 }
 
-void lmdb_log_void(struct lmdb_log *log)
+void commit_log_void(struct commit_log *log)
 {
 	static const struct entry_head nothing;
 
@@ -175,7 +175,7 @@ void lmdb_log_void(struct lmdb_log *log)
 		log->wide = ftruncate(log->fd, (off_t)LOG_SIZE) < 0;
 }
 
-void lmdb_log_restart(struct lmdb_log *log, uint64_t base, uint64_t mark)
+void commit_log_restart(struct commit_log *log, uint64_t base, uint64_t mark)
 {
 	log->base = base;
 	log->mark = mark;
@@ -187,7 +187,7 @@ void lmdb_log_restart(struct lmdb_log *log, uint64_t base, uint64_t mark)
 }
 
 /* From now on the file is refused by programs that know of one run only. */
-static bool file_widen(struct lmdb_log *log)
+static bool file_widen(struct commit_log *log)
 {
 	if (!log->wide && !log->narrow) {
 		log->wide = ftruncate(log->fd, WIDE_SIZE) == 0 && fsync(log->fd) == 0;
@@ -196,7 +196,7 @@ static bool file_widen(struct lmdb_log *log)
 	return log->wide;
 }
 
-bool lmdb_log_can_turn(struct lmdb_log *log)
+bool commit_log_can_turn(struct commit_log *log)
 {
 	bool in_half = log->start != 0 || log->end <= LOG_HALF;
 
@@ -204,7 +204,7 @@ bool lmdb_log_can_turn(struct lmdb_log *log)
 	       in_half && file_widen(log);
 }
 
-void lmdb_log_turn(struct lmdb_log *log, uint64_t mark)
+void commit_log_turn(struct commit_log *log, uint64_t mark)
 {
 	size_t other = log->start == 0 ? LOG_HALF : 0;
 
@@ -214,29 +214,29 @@ void lmdb_log_turn(struct lmdb_log *log, uint64_t mark)
 	run_begin(log, other, other + LOG_HALF);
 }
 
-void lmdb_log_flushed(struct lmdb_log *log, uint64_t base)
+void commit_log_flushed(struct commit_log *log, uint64_t base)
 {
 	log->base = base;
 	log->mark = log->run;
 	log->held = 0;
 }
 
-size_t lmdb_log_bytes(const struct lmdb_log *log)
+size_t commit_log_bytes(const struct commit_log *log)
 {
 	return log->held + (log->end - log->start) + log->len;
 }
 
-bool lmdb_log_fills(const struct lmdb_log *log)
+bool commit_log_fills(const struct commit_log *log)
 {
 	return log->end - log->start >= LOG_HALF / 2;
 }
 
-void lmdb_log_begin(struct lmdb_log *log)
+void commit_log_begin(struct commit_log *log)
 {
 	log->len = sizeof(struct entry_head);
 }
 
-static bool bytes_add(struct lmdb_log *log, const void *data, size_t len)
+static bool bytes_add(struct commit_log *log, const void *data, size_t len)
 {
 	if (LOG_SIZE - log->len < len)
 		return false;
@@ -246,7 +246,7 @@ static bool bytes_add(struct lmdb_log *log, const void *data, size_t len)
 	return true;
 }
 
-void lmdb_log_add(struct lmdb_log *log, const struct writes *writes)
+void commit_log_add(struct commit_log *log, const struct writes *writes)
 {
 	if (log->entry == NULL && log->fd >= 0)
 		log->entry = malloc(LOG_SIZE);
@@ -266,18 +266,18 @@ void lmdb_log_add(struct lmdb_log *log, const struct writes *writes)
 		log->len = SIZE_MAX;
 }
 
-bool lmdb_log_fits(const struct lmdb_log *log)
+bool commit_log_fits(const struct commit_log *log)
 {
 	return log->fd >= 0 && !log->broken && log->len <= log->limit - log->end;
 }
 
-static bool head_read(const struct lmdb_log *log, size_t at, struct entry_head *head)
+static bool head_read(const struct commit_log *log, size_t at, struct entry_head *head)
 {
 	return pread(log->fd, head, sizeof(*head), (off_t)at) == (ssize_t)sizeof(*head);
 }
 
 /* Whether another program wrote over the last entry, or added to it. Entries are few bytes from each other, and in memory. */
-static bool is_foreign(const struct lmdb_log *log)
+static bool is_foreign(const struct commit_log *log)
 {
 	struct entry_head head;
 
@@ -289,7 +289,7 @@ static bool is_foreign(const struct lmdb_log *log)
 	       le64toh(head.mark) == log->run && le64toh(head.number) == log->number;
 }
 
-int lmdb_log_write(struct lmdb_log *log, bool ordered, bool sync)
+int commit_log_write(struct commit_log *log, bool ordered, bool sync)
 {
 	static const struct entry_head nothing;
 	struct entry_head head = {

@@ -2,7 +2,7 @@
  * Layers: what has been committed since LMDB's last transaction, in memory, laid over LMDB. A layer never changes. A commit
  * makes the next one, which shares keys and values with it; readers keep the one they began with.
  */
-#include "lmdb_layer.h"
+#include "layer.h"
 
 #include "lmdb_pages.h"
 #include "writes.h"
