@@ -83,8 +83,10 @@ static int leave_locks(struct op *op, struct leaving *leaving, struct slice owne
 		if (leaving->by_start && record.grant.holder.start != leaving->start)
 			continue;
 		if (!may_leave(op, leaving, record.grant.holder.owner))
-			return rules_refuse_held(op, lock, &record, -EPERM, ATLOCK_PERMISSION_DENIED,
-						 "only its owner or an administrator may close the pull request");
+			return rules_refuse_held(
+				op, lock, &record, -EPERM, ATLOCK_PERMISSION_DENIED,
+				"only its owner or an administrator may close the pull request; rm -r of "
+				"its directory removes what is yours");
 		rc = leaving->closing ? allow_action(op, lock, POLICY_RELEASE) : 0;
 		if (rc == 0)
 			rc = lock_release(op, lock, &record, &queue, ATLOCK_EVENT_RELEASED);

@@ -144,6 +144,7 @@ static const struct field project_fields[] = {
 	F(project, U8, status),
 	F(project, U64, updated),
 	F(project, LONG_STRING, policy),
+	F_SINCE(2, project, STRING, owner),
 };
 static const struct field dirs_fields[] = { F(dirs, U64, next), F(dirs, U64, count) };
 
@@ -172,7 +173,7 @@ static const struct layout layouts[] = {
 	[RECORD_SHARED] = LAYOUT(shared),
 	[RECORD_APP] = LAYOUT(app),
 	[RECORD_PULL] = LAYOUT_VERSION(pull, 2),
-	[RECORD_PROJECT] = LAYOUT(project),
+	[RECORD_PROJECT] = LAYOUT_VERSION(project, 2),
 	[RECORD_SETTING] = LAYOUT(setting),
 	[RECORD_DIRS] = LAYOUT(dirs),
 	[RECORD_SEAL] = LAYOUT(seal),

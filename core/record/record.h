@@ -303,13 +303,14 @@ struct record_pull {
 	int64_t created;   /* wall time */
 	int64_t updated;
 	struct slice head;  /* commit that the statuses are about; empty: unknown */
-	struct slice owner; /* user who last wrote about it; empty: written by an older version */
+	struct slice owner; /* user who wrote about it first; empty: an older version did */
 };
 
 struct record_project {
 	uint8_t status;  /* enum atlock_project_status */
 	int64_t updated; /* wall time */
 	struct slice policy;
+	struct slice owner; /* user who wrote it last; empty: an older version did */
 };
 
 /* Directories of custom/, without custom/ itself. */

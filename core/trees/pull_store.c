@@ -7,8 +7,8 @@
 
 #include "bound.h"
 #include "event_log.h"
-#include "holder_index.h"
 #include "limit.h"
+#include "pull_right.h"
 #include "rules.h"
 #include "seal.h"
 #include "space.h"
@@ -50,7 +50,7 @@ struct pull_op {
 	size_t released;
 	struct record_pull record; /* as it will be */
 	bool known;                /* it has a record already */
-	bool removes;              /* a removal is not limited, and does not make the caller the writer */
+	bool removes;              /* a removal is not limited */
 };
 
 static int pull_event(struct op *op, enum atlock_event_type type, const struct atlock_pull_name *pull, const char *part,
@@ -63,60 +63,51 @@ static int pull_event(struct op *op, enum atlock_event_type type, const struct a
 	return event_other(op, type, text);
 }
 
-static int lock_seen(struct op *op, void *arg, struct slice lock, const struct record_lock *record)
-{
-	(void)op, (void)arg, (void)lock, (void)record;
-	return 1;
-}
-
-/* Whether the caller's user holds a lock of the pull request: 1 or 0. */
-static int pull_holds(struct op *op, const struct atlock_pull_name *pull)
-{
-	char who[32];
-	struct holder_index_filter filter = { .owner = slice_of(op->caller->owner), .repo = pull_repo(pull) };
-
-	pull_who(pull, who);
-	filter.who = slice_of(who);
-	return holder_index_walk(op, &filter, lock_seen, NULL);
-}
-
-/*
- * The users who may change, remove or close a pull request's record: the user who wrote it, a user who holds a lock of the pull
- * request, and administrators. While there is no record, every user may.
- */
-static int pull_may_change(struct op *op, const struct pull_op *change)
-{
-	struct slice owner = change->record.owner;
-	int rc = !change->known || op->caller->admin || slice_equal(owner, slice_of(op->caller->owner));
-
-	if (rc == 0)
-		rc = pull_holds(op, change->pull);
-	if (rc != 0)
-		return rc < 0 ? rc : 0;
-	return why_set(op->why, -EACCES, ATLOCK_PERMISSION_DENIED,
-		       "%.*s wrote about pulls/%s: only that user, users who hold a lock of the pull request, and "
-		       "administrators may change it",
-		       owner.len > 0 ? (int)owner.len : 12, owner.len > 0 ? (const char *)owner.data : "another user",
-		       change->pull->text);
-}
-
+/* Loads the record. What is changed of it is to be asked of change_all() or project_load(). */
 static int change_begin(struct op *op, struct pull_op *change)
 {
 	int rc = pull_load(op, change->pull, &change->record);
 
 	change->known = rc == 0;
-	return rc < 0 ? rc : pull_may_change(op, change);
+	return rc < 0 ? rc : 0;
 }
 
-/* An administrator's correction leaves the record with the user who wrote it. */
+static struct pull_right change_right(const struct pull_op *change)
+{
+	return (struct pull_right){ change->pull, change->record.owner, change->known };
+}
+
+static int change_all(struct op *op, const struct pull_op *change)
+{
+	struct pull_right right = change_right(change);
+
+	return pull_may_change(op, &right);
+}
+
 static int change_end(struct op *op, struct pull_op *change)
 {
 	struct record_key key = record_key_of(TABLE_PULL, pull_slice(change->pull));
 
 	change->record.updated = op->wall;
-	if (!change->known || (!change->removes && !op->caller->admin))
+	if (!change->known)
 		change->record.owner = slice_of(op->caller->owner);
 	return op_put(op, RECORD_PULL, &key, &change->record);
+}
+
+/* Loads a status that the caller may change: 0, or 1 and an empty one. */
+static int project_load(struct op *op, const struct pull_op *change, struct slice project, struct record_project *out)
+{
+	struct record_key key = record_key_project(pull_slice(change->pull), project);
+	struct pull_right right = change_right(change);
+	int found = op_get(op, RECORD_PROJECT, &key, out);
+	int rc;
+
+	if (found < 0)
+		return found;
+	if (found == 1)
+		*out = (struct record_project){ .owner = { NULL, 0 } };
+	rc = pull_may_set(op, &right, project, out->owner);
+	return rc < 0 ? rc : found;
 }
 
 static int project_event(struct op *op, const struct pull_op *change, struct slice project, const char *word)
@@ -127,21 +118,22 @@ static int project_event(struct op *op, const struct pull_op *change, struct sli
 	return pull_event(op, ATLOCK_EVENT_PULL_STATUS, change->pull, "/projects/", project, value);
 }
 
-/* Sets one status. A policy status that the write does not mention stays. */
+/*
+ * Sets one status. A policy status that the write does not mention stays. An administrator's correction leaves the status with the
+ * user who wrote it.
+ */
 static int project_put(struct op *op, struct pull_op *change, struct slice project, enum atlock_project_status status,
 		       const struct slice *policy)
 {
 	struct record_key key = record_key_project(pull_slice(change->pull), project);
 	struct record_project old;
 	struct record_project new;
-	int rc = op_get(op, RECORD_PROJECT, &key, &old);
+	int rc = project_load(op, change, project, &old);
 
 	if (rc < 0)
 		return rc;
-	new = (struct record_project){ (uint8_t)status, op->wall,
-				       policy != NULL ? *policy
-				       : rc == 0      ? old.policy
-						      : (struct slice){ NULL, 0 } };
+	new = (struct record_project){ (uint8_t)status, op->wall, policy != NULL ? *policy : old.policy,
+				       rc == 0 && op->caller->admin ? old.owner : slice_of(op->caller->owner) };
 	if (rc == 0 && old.status == new.status && slice_equal(old.policy, new.policy))
 		return 0;
 	if (rc == 1 && change->record.projects == PULL_PROJECTS_MAX)
@@ -176,7 +168,9 @@ static int head_set(struct op *op, struct pull_op *change, const char *head)
 
 	if (slice_equal(change->record.head, slice_of(head)))
 		return 0;
-	rc = projects_drop(op, change);
+	rc = change_all(op, change);
+	if (rc == 0)
+		rc = projects_drop(op, change);
 	change->record.head = slice_of(head);
 	(void)snprintf(value, sizeof(value), "/head=%s", head);
 	return rc < 0 ? rc
@@ -187,8 +181,10 @@ static int meta_set(struct op *op, const struct pull_op *change)
 {
 	struct record_key key = record_key_of(TABLE_PULL_TEXT, pull_slice(change->pull));
 	struct slice lines = { change->change->meta, change->change->meta_len };
-	int rc = seal_merge(op, &key, lines, change->change->replace);
+	int rc = change_all(op, change);
 
+	if (rc == 0)
+		rc = seal_merge(op, &key, lines, change->change->replace);
 	return rc < 0 ? rc
 		      : pull_event(op, ATLOCK_EVENT_PULL_CHANGED, change->pull, "/meta", (struct slice){ NULL, 0 }, "");
 }
@@ -243,8 +239,11 @@ static int drop_in_txn(struct op *op)
 {
 	struct pull_op *change = op->arg;
 	struct record_key key = record_key_project(pull_slice(change->pull), change->project);
+	struct record_project old;
 	int rc = change_begin(op, change);
 
+	if (rc == 0)
+		rc = project_load(op, change, change->project, &old);
 	if (rc == 0)
 		rc = store_del(op->txn, record_key_slice(&key));
 	if (rc != 0)
@@ -261,6 +260,8 @@ static int clear_in_txn(struct op *op)
 	static const char *const parts[] = { "/head=", "/meta", "/projects.tsv" };
 	int rc = change_begin(op, change);
 
+	if (rc == 0)
+		rc = change_all(op, change);
 	if (rc < 0 || !change->known)
 		return rc;
 	if (change->what == ATLOCK_PULL_HEAD)
@@ -284,6 +285,8 @@ static int close_in_txn(struct op *op)
 
 	if (rc == 0)
 		rc = change_begin(op, change);
+	if (rc == 0)
+		rc = change_all(op, change);
 	if (rc == 0)
 		rc = bound_close_pull(op, pull.repo, pull.num, &change->released);
 	if (rc < 0 || !change->known)

@@ -260,14 +260,15 @@ def ticket_rows():
 
 def pull_rows():
     top = f"{MNT}/pulls/github.com/acme/infra/-/5"
-    status, held = f"{top}/projects/vpc/-/prod", f"{MNT}/repos/acme/infra/-/dns/-/prod"
+    status, of_it, of_another = f"{top}/projects/vpc/-/prod", f"{MNT}/repos/acme/infra/-/vpc/-/prod", f"{MNT}/repos/acme/infra/-/dns/-/prod"
 
     def write():
         HOLDER.must(write_word, top + "/head", "abc")
         HOLDER.must(write_word, status, "planned")
 
     def undo():
-        free(held)
+        free(of_it)
+        free(of_another)
         if os.path.isdir(top):
             os.rmdir(top)
 
@@ -283,11 +284,21 @@ def pull_rows():
     ]:
         other_row(what, title, write, call, *args, undo=undo)
 
-    def path_held(actor):
-        actor.must(create, held + "@pr:5")
-        return status
+    def holding(lock, path):
+        def path_held(actor):
+            actor.must(create, lock + "@pr:5")
+            return path
 
-    other_row(what, "write a status, holding a lock of it", write, write_word, path_held, "applied", undo=undo)
+        return path_held
+
+    for title, lock, call, path, *args in [
+        ("write a status, holding the project's lock", of_it, write_word, status, "applied"),
+        ("unlink a status, holding the project's lock", of_it, unlink, status),
+        ("write a status, holding another project's lock", of_another, write_word, status, "applied"),
+        ("write `head`, holding the project's lock", of_it, write_word, top + "/head", "def"),
+        ("rmdir, holding the project's lock", of_it, rmdir, top),
+    ]:
+        other_row(what, title, write, call, holding(lock, path), *args, undo=undo)
 
 
 def owners_rows():

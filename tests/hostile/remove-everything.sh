@@ -40,27 +40,52 @@ done
 everything >"$T/after"
 diff "$T/before" "$T/after" || fail 'something was changed'
 
-# A user who holds one of its locks may, until that ends; one of the same number in another repository says nothing.
-expect_ok as_user atlt2 touch "$MNT/repos/acme/other/-/dns/-/prod@pr:5"
-expect_fail 'Permission denied' as_user atlt2 bash -c 'echo applied >"$1"' - "$MNT/$pull/projects/vpc/-/prod"
-expect_ok as_user atlt2 touch "$MNT/repos/acme/infra/-/dns/-/prod@pr:5"
-expect_ok as_user atlt2 bash -c 'echo applied >"$1"' - "$MNT/$pull/projects/vpc/-/prod"
-expect_ok as_user atlt2 rm "$MNT/repos/acme/infra/-/dns/-/prod@pr:5"
-expect_fail 'Permission denied' owner bash -c 'echo planned >"$1"' - "$MNT/$pull/projects/vpc/-/prod"
+# A lock of another project of it, which every user can make up, gives no right to anything.
+vpc=$MNT/$pull/projects/vpc/-/prod
+for made_up in other/-/dns/-/prod infra/-/dns/-/prod infra/-/vpc/-/prod:x infra/-/y/-/z; do
+	expect_ok as_user atlt2 touch "$MNT/repos/acme/$made_up@pr:5"
+	for attempt in 'echo applied >projects/vpc/-/prod' 'echo def >head' 'rm projects/vpc/-/prod' 'rm projects.tsv' 'rmdir ../5' 'echo planned >projects/new/-/prod'; do
+		expect_fail 'Permission denied' as_user atlt2 bash -c "cd \"\$1\"; $attempt" - "$MNT/$pull"
+	done
+done
+# The project's own lock gives the right to its status, and to that only; what was written stays its writer's.
+expect_ok as_user atlt2 touch "$MNT/repos/acme/infra/-/net/-/prod@pr:5"
+expect_ok as_user atlt2 bash -c 'cd "$1"; echo planned >projects/net/-/prod' - "$MNT/$pull"
+for attempt in 'echo applied >projects/vpc/-/prod' 'echo def >head' 'echo b=2 >>meta' 'rmdir ../5' 'printf "net\tprod\t\tapplied\nvpc\tprod\t\tapplied\n" >projects.tsv'; do
+	expect_fail 'Permission denied' as_user atlt2 bash -c "cd \"\$1\"; $attempt" - "$MNT/$pull"
+done
+expect_ok as_user atlt2 rm "$MNT/repos/acme/infra/-/net/-/prod@pr:5"
+expect_ok as_user atlt2 bash -c 'echo applied >"$1"' - "$MNT/$pull/projects/net/-/prod"
+expect_ok owner bash -c 'echo planned >"$1"' - "$MNT/$pull/projects/net/-/prod"
+expect_fail 'Permission denied' as_user atlt2 bash -c 'echo applied >"$1"' - "$MNT/$pull/projects/net/-/prod"
 
-# A user who writes about a pull request first does not keep out users who hold its locks: what they write is theirs.
+# Another's lock of the same number keeps its writer from closing in one step, but from nothing that is his own.
+expect_ok owner touch "$MNT/repos/acme/infra/-/own/-/prod@pr:5"
+expect_fail 'Operation not permitted' owner rmdir "$MNT/$pull"
+owner grep -qF "rm -r of its directory removes what is yours" "$MNT/why"
+expect_fail 'Permission denied' owner rm -rf "$MNT/$pull"
+! [ -e "$MNT/repos/acme/infra/-/own/-/prod" ] || fail 'rm -r left his own lock'
+expect_equal "$(cat "$MNT/$pull/projects.tsv" "$MNT/$pull/head" "$MNT/$pull/meta")" ''
+expect_equal "$(cat "$MNT/repos/acme/infra/-/y/-/z" | sed -n 's/^owner=//p')" atlt2
+expect_ok owner bash -c 'cd "$1"; echo abc >head; echo planned >projects/vpc/-/prod' - "$MNT/$pull"
+as_user atlt2 find "$MNT/$pull/locks/" -type l -exec rm {} +
+
+# A user who writes about a pull request first does not keep out the holder of a project's lock.
 squat=${pull%5}7
-expect_ok as_user atlt2 bash -c 'cd "$1"; echo fff >head; echo applied >projects/vpc/-/prod; echo a=1 >meta' - "$MNT/$squat"
-expect_fail 'Permission denied' owner bash -c 'echo planned >"$1"' - "$MNT/$squat/projects/vpc/-/prod"
-expect_ok owner touch "$MNT/repos/acme/infra/-/net/-/prod@pr:7"
-expect_ok owner bash -c 'cd "$1"; echo abc >head; rm meta projects/vpc/-/prod; echo planned >projects/net/-/prod' - "$MNT/$squat"
-expect_fail 'Permission denied' as_user atlt2 bash -c 'echo applied >"$1"' - "$MNT/$squat/projects/net/-/prod"
-expect_equal "$(cat "$MNT/$squat/projects/net/-/prod")" planned
-expect_ok owner rm "$MNT/repos/acme/infra/-/net/-/prod@pr:7"
-expect_ok owner rmdir "$MNT/$squat"
+expect_ok as_user atlt2 bash -c 'cd "$1"; echo fff >head; echo applied >projects/sub/-/prod' - "$MNT/$squat"
+expect_fail 'Permission denied' owner bash -c 'echo planned >"$1"' - "$MNT/$squat/projects/sub/-/prod"
+expect_ok owner touch "$MNT/repos/acme/infra/-/sub/-/prod@pr:7"
+expect_ok owner bash -c 'cd "$1"; rm projects/sub/-/prod; echo planned >projects/sub/-/prod' - "$MNT/$squat"
+expect_equal "$(cat "$MNT/$squat/projects/sub/-/prod")" planned
+expect_fail 'Permission denied' owner rmdir "$MNT/$squat"
+owner grep -qF "rm pulls/github.com/acme/infra/-/7/locks/*" "$MNT/why"
+expect_ok owner bash -c 'rm "$1"/locks/*' - "$MNT/$squat"
+! [ -e "$MNT/repos/acme/infra/-/sub/-/prod" ] || fail 'not released through its link'
+expect_ok rmdir "$MNT/$squat"
 
 # Administrators may, and what they set right stays the other's.
 expect_ok bash -c 'echo planned >"$1"' - "$MNT/$pull/projects/vpc/-/prod"
-expect_ok as_user atlt2 rmdir "$MNT/$pull"
+expect_ok owner bash -c 'echo applied >"$1"' - "$vpc"
+expect_ok owner rmdir "$MNT/$pull"
 expect_ok rmdir "$MNT/${pull%5}6"
 expect_equal "$(ls "$MNT/pulls")" ''

@@ -321,34 +321,62 @@ static void nobody_closes_over_anothers_locks(void **state)
 	assert_string_equal(stage_queue(s, "repos/acme/infra/-/a/-/w"), "bob@pr:5");
 }
 
-static void only_writer_holder_and_administrator_change_it(void **state)
+static void only_writer_and_administrator_change_all_of_it(void **state)
 {
 	struct stage *s = *state;
 	struct atlock_pull_name pull = pull_named(PULL);
+	struct atlock_caller alice = stage_caller("alice@1");
 	struct atlock_caller bob = stage_caller("bob@1");
 	uint64_t before;
 
 	assert_int_equal(pull_write(s, "alice@1", ATLOCK_PULL_HEAD, "aa"), 0);
+	/* No lock of the pull request helps: every user can take one. */
+	assert_int_equal(stage_acquire(s, "repos/acme/infra/-/b/-/w", "bob@pr:5", 0), 0);
 	before = stage_commits(s);
 	assert_int_equal(pull_write(s, "bob@1", ATLOCK_PULL_HEAD, "bb"), -EACCES);
 	assert_non_null(strstr(s->why.text, "alice wrote about pulls/"));
+	assert_int_equal(pull_write(s, "bob@1", ATLOCK_PULL_META, "a=1"), -EACCES);
+	assert_int_equal(pull_write(s, "bob@1", ATLOCK_PULL_PROJECTS, "head=bb\nb\tw\t\tplanned\n"), -EACCES);
 	assert_int_equal(atlock_pull_clear(s->al, &bob, &pull, ATLOCK_PULL_HEAD, &s->why), -EACCES);
+	assert_int_equal(atlock_pull_clear(s->al, &bob, &pull, ATLOCK_PULL_PROJECTS, &s->why), -EACCES);
 	assert_int_equal(atlock_pull_close(s->al, &bob, &pull, NULL, &s->why), -EACCES);
 	assert_int_equal(stage_commits(s), before);
-	/* A lock of that number in another repository, or one that has ended, does not help. */
-	assert_int_equal(stage_acquire(s, "repos/acme/infra-2/-/b/-/w", "bob@pr:5", 0), 0);
-	assert_int_equal(stage_acquire(s, "repos/acme/infra/-/b/-/w", "bob@pr:5", 60), 0);
-	stage_advance(s, 61);
-	assert_int_equal(pull_write(s, "bob@1", ATLOCK_PULL_HEAD, "bb"), -EACCES);
-	/* An administrator does not become its writer; who holds a lock does. */
+	/* An administrator does not become its writer. */
 	assert_int_equal(pull_write(s, "root@1", ATLOCK_PULL_HEAD, "cc"), 0);
 	assert_int_equal(pull_write(s, "alice@1", ATLOCK_PULL_HEAD, "aa"), 0);
-	assert_int_equal(stage_acquire(s, "repos/acme/infra/-/b/-/w", "bob@pr:5", 0), 0);
-	assert_int_equal(pull_write(s, "bob@1", ATLOCK_PULL_HEAD, "bb"), 0);
 	assert_int_equal(stage_release(s, "repos/acme/infra/-/b/-/w", "bob@pr:5"), 0);
-	assert_int_equal(pull_write(s, "alice@1", ATLOCK_PULL_HEAD, "aa"), -EACCES);
-	assert_int_equal(atlock_pull_close(s->al, &bob, &pull, NULL, &s->why), 0);
-	assert_int_equal(pull_write(s, "alice@1", ATLOCK_PULL_HEAD, "aa"), 0);
+	assert_int_equal(atlock_pull_close(s->al, &alice, &pull, NULL, &s->why), 0);
+	assert_int_equal(pull_write(s, "bob@1", ATLOCK_PULL_HEAD, "bb"), 0);
+}
+
+static void a_projects_lock_is_the_right_to_its_status_only(void **state)
+{
+	struct stage *s = *state;
+
+	assert_int_equal(pull_write(s, "alice@1", ATLOCK_PULL_PROJECTS, "head=aa\na\tw\t\tplanned\nb\tw\t\tplanned\n"),
+			 0);
+	/* Another project's, another number's, another repository's, a session's and one that has ended are not it. */
+	assert_int_equal(stage_acquire(s, "repos/acme/infra/-/b/-/w:p", "bob@pr:5", 0), 0);
+	assert_int_equal(stage_acquire(s, "repos/acme/infra-2/-/b/-/w", "bob@pr:5", 0), 0);
+	assert_int_equal(stage_acquire(s, "repos/acme/infra/-/b/-/w", "bob@pr:6", 0), 0);
+	assert_int_equal(pull_write(s, "bob@1", ATLOCK_PULL_PROJECTS, "b\tw\t\tapplied\n"), -EACCES);
+	assert_non_null(strstr(s->why.text, "the holder of repos/acme/infra/-/b/-/w@pr:5"));
+	assert_int_equal(stage_release(s, "repos/acme/infra/-/b/-/w", "bob@pr:6"), 0);
+	assert_int_equal(stage_acquire(s, "repos/acme/infra/-/b/-/w", "bob@pr:5", 60), 0);
+	stage_advance(s, 61);
+	assert_int_equal(pull_write(s, "bob@1", ATLOCK_PULL_PROJECTS, "b\tw\t\tapplied\n"), -EACCES);
+	assert_int_equal(stage_acquire(s, "repos/acme/infra/-/b/-/w", "bob@pr:5", 60), 0);
+	assert_int_equal(pull_write(s, "bob@1", ATLOCK_PULL_PROJECTS, "a\tw\t\tapplied\nb\tw\t\tapplied\n"), -EACCES);
+	pull_is(s, ATLOCK_PULL_PROJECTS, "head=aa\na\tw\t\tplanned\nb\tw\t\tplanned\n");
+	assert_int_equal(pull_write(s, "bob@1", ATLOCK_PULL_PROJECTS, "head=aa\nb\tw\t\tapplied\n"), 0);
+	/* What he wrote stays his when the lock has ended, and is also the pull request's writer's. */
+	assert_int_equal(stage_release(s, "repos/acme/infra/-/b/-/w", "bob@pr:5"), 0);
+	assert_int_equal(pull_write(s, "bob@1", ATLOCK_PULL_PROJECTS, "b\tw\t\tapply_errored\n"), 0);
+	assert_int_equal(pull_write(s, "carol@1", ATLOCK_PULL_PROJECTS, "b\tw\t\tapplied\n"), -EACCES);
+	assert_non_null(strstr(s->why.text, "bob wrote about"));
+	assert_int_equal(pull_write(s, "alice@1", ATLOCK_PULL_PROJECTS, "b\tw\t\tapplied\n"), 0);
+	assert_int_equal(pull_write(s, "bob@1", ATLOCK_PULL_PROJECTS, "b\tw\t\tplanned\n"), -EACCES);
+	assert_int_equal(pull_write(s, "bob@1", ATLOCK_PULL_PROJECTS, "new\tw\t\tplanned\n"), -EACCES);
 }
 
 static void all_is_there_after_a_restart(void **state)
@@ -440,7 +468,8 @@ int main(void)
 		STAGED(summary_counts),
 		STAGED(closing_is_one_transaction_with_an_event_each),
 		STAGED(nobody_closes_over_anothers_locks),
-		STAGED(only_writer_holder_and_administrator_change_it),
+		STAGED(only_writer_and_administrator_change_all_of_it),
+		STAGED(a_projects_lock_is_the_right_to_its_status_only),
 		STAGED(all_is_there_after_a_restart),
 		STAGED(a_check_finds_what_does_not_agree),
 		STAGED(a_pull_request_has_only_so_many_projects),

@@ -98,7 +98,7 @@ static const struct record_event event = {
 static const struct record_released released = { 2, 3, 4, -5, 6, INT64_MAX, 8, 9, 10, 11, TEXT("host") };
 static const struct record_day day = { 1, 2, UINT64_MAX };
 static const struct record_pull pull = { 3, 4, -5, TEXT("5ea1ab1e"), TEXT("alice") };
-static const struct record_project project = { 7, 6, TEXT("[{\"Passed\":true}]") };
+static const struct record_project project = { 7, 6, TEXT("[{\"Passed\":true}]"), TEXT("alice") };
 
 static const struct record_seal seal = { 1, TEXT("01234567"), TEXT("") };
 

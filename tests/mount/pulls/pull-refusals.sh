@@ -73,10 +73,18 @@ for ((i = 0; i < ${ROUNDS:-100} / 10; i++)); do
 done
 for job in "${jobs[@]}"; do wait "$job"; done
 
-# As other users: anybody writes the status, nobody releases another's locks by closing.
+# As other users: a user writes the status of a project whose lock he holds, and releases no other's locks by closing.
 expect_ok as_user atlt1 touch "$MNT/repos/acme/infra/-/vpc/-/default@pr:1"
 expect_ok as_user atlt2 touch "$MNT/repos/acme/infra/-/dns/-/default@pr:1"
-expect_ok as_user atlt2 sh -c 'echo applied > "$1"' sh "$vpc"
+expect_ok as_user atlt2 sh -c 'echo applied > "$1"' sh "$pr/projects/dns/-/default"
+expect_fail 'Permission denied' as_user atlt2 rmdir "$pr"
+expect_ok bash -c 'rm "$1"/{head,meta,projects.tsv}' - "$pr"
+expect_fail 'Permission denied' as_user atlt2 rmdir "$pr"
+as_user atlt2 grep -q 'root wrote about pulls/github.com/acme/infra/-/1: ' "$MNT/why"
+expect_ok rmdir "$pr"
+expect_ok as_user atlt1 touch "$MNT/repos/acme/infra/-/vpc/-/default@pr:1"
+expect_ok as_user atlt2 touch "$MNT/repos/acme/infra/-/dns/-/default@pr:1"
+expect_ok as_user atlt2 sh -c 'echo applied > "$1"' sh "$pr/projects/dns/-/default"
 before=$(cat "$pr/projects.tsv" "$pr/summary")
 expect_fail 'Operation not permitted' as_user atlt2 rmdir "$pr"
 as_user atlt2 grep -q 'vpc/-/default is held by atlt1@pr:1 .* may close the pull request' "$MNT/why"
