@@ -103,6 +103,17 @@ void redis_server_start(struct redis_server *server, const char *password)
 	errx(1, "redis-server cannot be started");
 }
 
+struct redis_address redis_server_address(const struct redis_server *server, const char *realm)
+{
+	struct redis_address address = { .node_count = 1, .nodes[0].port = server->uri.port, .history = 10000 };
+
+	(void)strlcpy(address.nodes[0].host, server->uri.host, sizeof(address.nodes[0].host));
+	(void)strlcpy(address.user, server->uri.user, sizeof(address.user));
+	(void)strlcpy(address.password, server->uri.password, sizeof(address.password));
+	(void)strlcpy(address.realm, realm, sizeof(address.realm));
+	return address;
+}
+
 static void server_kill(const struct redis_server *server)
 {
 	(void)kill(server->pid, SIGKILL);

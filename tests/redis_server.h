@@ -7,6 +7,7 @@
 #ifndef TESTS_REDIS_SERVER_H
 #define TESTS_REDIS_SERVER_H
 
+#include "redis_address.h"
 #include "redis_uri.h"
 
 #include <sys/types.h>
@@ -21,6 +22,9 @@ struct redis_server {
 /* Exits if none can be started. */
 void redis_server_start(struct redis_server *server, const char *password);
 void redis_server_stop(struct redis_server *server);
+
+/* The address of a realm in it. */
+struct redis_address redis_server_address(const struct redis_server *server, const char *realm);
 
 /* Kills it, and starts another process on the same files and port. */
 void redis_server_restart(struct redis_server *server);

@@ -16,8 +16,7 @@ static int hex(char c)
 	return isdigit((unsigned char)c) ? c - '0' : tolower((unsigned char)c) - 'a' + 10;
 }
 
-/* Copies a part and decodes %XX; -1 if it does not fit or contains a NUL. */
-static int part_copy(const char *text, size_t n, char *out, size_t size)
+int redis_uri_part(const char *text, size_t n, char *out, size_t size)
 {
 	size_t len = 0;
 
@@ -42,35 +41,35 @@ static int login_parse(const char *text, const char *end, struct redis_uri *out)
 	const char *colon = memchr(text, ':', (size_t)(end - text));
 	const char *user_end = colon == NULL ? end : colon;
 
-	if (part_copy(text, (size_t)(user_end - text), out->user, sizeof(out->user)) < 0)
+	if (redis_uri_part(text, (size_t)(user_end - text), out->user, sizeof(out->user)) < 0)
 		return -1;
-	return colon == NULL ? 0
-			     : part_copy(colon + 1, (size_t)(end - colon - 1), out->password, sizeof(out->password));
+	return colon == NULL
+		       ? 0
+		       : redis_uri_part(colon + 1, (size_t)(end - colon - 1), out->password, sizeof(out->password));
 }
 
 /* "host", "host:port", "[::1]:port". */
-static int host_parse(const char *text, size_t len, struct redis_uri *out)
+int redis_uri_host(const char *text, size_t len, char host[static 256], int *port)
 {
 	bool bracket = len > 0 && text[0] == '[';
 	const char *end = text + len;
 	const char *close = bracket ? memchr(text, ']', len) : memrchr(text, ':', len);
 	const char *host_end = close == NULL ? end : close;
 	const char *wrong = NULL;
-	char port[8];
+	char number[8];
 
 	if (bracket && close == NULL)
 		return -1;
 	text += bracket ? 1 : 0;
-	if (part_copy(text, (size_t)(host_end - text), out->host, sizeof(out->host)) < 0)
+	if (redis_uri_part(text, (size_t)(host_end - text), host, 256) < 0 || host[0] == '\0')
 		return -1;
 	host_end += bracket ? 1 : 0;
-	out->port = PORT;
 	if (host_end == end)
-		return out->host[0] == '\0' ? -1 : 0;
-	if (*host_end != ':' || part_copy(host_end + 1, (size_t)(end - host_end - 1), port, sizeof(port)) < 0)
+		return 0;
+	if (*host_end != ':' || redis_uri_part(host_end + 1, (size_t)(end - host_end - 1), number, sizeof(number)) < 0)
 		return -1;
-	out->port = (int)strtonum(port, 1, 65535, &wrong);
-	return wrong != NULL || out->host[0] == '\0' ? -1 : 0;
+	*port = (int)strtonum(number, 1, 65535, &wrong);
+	return wrong != NULL ? -1 : 0;
 }
 
 int redis_uri_parse(const char *text, struct redis_uri *out, char *error, size_t len)
@@ -87,7 +86,8 @@ int redis_uri_parse(const char *text, struct redis_uri *out, char *error, size_t
 	at = memrchr(text, '@', (size_t)(slash - text));
 	ok = ok && (at == NULL || login_parse(text, at, out) == 0);
 	text = at == NULL ? text : at + 1;
-	ok = ok && host_parse(text, (size_t)(slash - text), out) == 0;
+	out->port = PORT;
+	ok = ok && redis_uri_host(text, (size_t)(slash - text), out->host, &out->port) == 0;
 	if (ok && slash[0] == '/' && slash[1] != '\0')
 		out->db = (int)strtonum(slash + 1, 0, 1 << 20, &wrong);
 	if (ok && out->password[0] == '\0' && from_env != NULL)

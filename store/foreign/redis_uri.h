@@ -19,4 +19,8 @@ struct redis_uri {
  */
 int redis_uri_parse(const char *text, struct redis_uri *out, char *error, size_t len);
 
+/* Parts of one, for other addresses. -1 if they cannot be read or are too long. The first decodes %XX; `*port` stays if none is named. */
+int redis_uri_part(const char *text, size_t n, char *out, size_t size);
+int redis_uri_host(const char *text, size_t len, char host[static 256], int *port);
+
 #endif

@@ -53,15 +53,41 @@ static size_t key_index(const struct slice *keys, size_t count, struct slice key
 	return (size_t)(found - keys) + 1;
 }
 
-static void parts_put(struct redis_pack *pack, const struct remote_commit *commit, const struct slice *keys,
+/* Whether the key is not there before the part, as far as the part compares it. */
+static bool is_new(const struct remote_part *part, struct slice key)
+{
+	for (size_t i = 0; i < part->compare_count; i++)
+		if (slice_compare(part->compares[i].key, key) == 0)
+			return part->compares[i].version == 0;
+	return true;
+}
+
+bool redis_part_takes(const struct remote_part *part)
+{
+	size_t added = 0;
+	size_t removed = 0;
+
+	for (size_t i = 0; i < part->write_count; i++) {
+		if (part->writes[i]->value.data == NULL)
+			removed++;
+		else if (is_new(part, part->writes[i]->key))
+			added++;
+	}
+	return added > removed;
+}
+
+static void parts_put(struct redis_pack *pack, const struct remote_commit *commit, bool full, const struct slice *keys,
 		      unsigned char *at)
 {
 	const unsigned char *begin = at;
 
 	for (size_t i = 0; i < commit->count; i++) {
 		const struct remote_part *part = &commit->parts[i];
+		bool never = full && redis_part_takes(part);
 
-		at = bytes_put(bytes_put(at, part->compare_count, 2), part->write_count, 2);
+		at = bytes_put(bytes_put(at, part->compare_count + never, 2), part->write_count, 2);
+		if (never)
+			at = bytes_put(bytes_put(at, 1, 2), UINT64_MAX, 8);
 		for (size_t j = 0; j < part->compare_count; j++) {
 			at = bytes_put(at, key_index(keys, pack->field_count, part->compares[j].key), 2);
 			at = bytes_put(at, part->compares[j].version, 8);
@@ -79,7 +105,7 @@ static void parts_put(struct redis_pack *pack, const struct remote_commit *commi
 	pack->parts = (struct slice){ .data = begin, .len = (size_t)(at - begin) };
 }
 
-int redis_pack(struct redis_pack *pack, const struct remote_commit *commit)
+int redis_pack(struct redis_pack *pack, const struct remote_commit *commit, bool full)
 {
 	size_t compares = 0;
 	size_t writes = 0;
@@ -94,11 +120,11 @@ int redis_pack(struct redis_pack *pack, const struct remote_commit *commit)
 	struct slice *keys = arena_take(&pack->arena, (compares + writes + 1) * sizeof(*keys));
 	pack->fields = arena_take(&pack->arena, (compares + writes + 1) * sizeof(*pack->fields));
 	pack->values = arena_take(&pack->arena, (writes + 1) * sizeof(*pack->values));
-	unsigned char *parts = arena_take(&pack->arena, 4 * commit->count + 10 * compares + 4 * writes + 1);
+	unsigned char *parts = arena_take(&pack->arena, 14 * commit->count + 10 * compares + 4 * writes + 1);
 	if (keys == NULL || pack->fields == NULL || pack->values == NULL || parts == NULL)
 		return -ENOMEM;
 	pack->field_count = keys_collect(commit, keys);
-	parts_put(pack, commit, keys, parts);
+	parts_put(pack, commit, full, keys, parts);
 	for (size_t i = 0; i < pack->field_count; i++) {
 		pack->fields[i] = redis_field(&pack->arena, keys[i]);
 		if (pack->fields[i].data == NULL)

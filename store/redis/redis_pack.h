@@ -14,8 +14,11 @@ struct redis_pack {
 	struct slice parts;
 };
 
-/* 0 or -ENOMEM. To be freed in either case. */
-int redis_pack(struct redis_pack *pack, const struct remote_commit *commit);
+/* Whether a part adds more keys than it removes. A release removes more, a renewal adds none. */
+bool redis_part_takes(const struct remote_part *part);
+
+/* 0 or -ENOMEM. To be freed in either case. With `full` the parts that take memory get a compare that never holds. */
+int redis_pack(struct redis_pack *pack, const struct remote_commit *commit, bool full);
 void redis_pack_free(struct redis_pack *pack);
 
 /* "k" and the key, in the arena. */

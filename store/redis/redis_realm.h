@@ -4,22 +4,13 @@
 #ifndef STORE_REDIS_REALM_H
 #define STORE_REDIS_REALM_H
 
-#include "redis_uri.h"
+#include "redis_address.h"
 #include "remote_adapter.h"
 
-#define REDIS_REALM_NAME 64 /* longest name of a realm */
+/* Connects to nothing yet. `timeout` is that of one request, in ms. 0 or -ENOMEM. */
+int redis_realm_open(struct remote_adapter **out, const struct redis_address *address, int timeout);
 
-struct redis_realm_options {
-	const struct redis_uri *uri;
-	const char *realm; /* letters, digits, "-" and "_" */
-	int timeout;       /* ms, of one request */
-	unsigned int keep; /* entries of the history that the server keeps, at least */
-};
-
-/* Connects to nothing yet. -EINVAL for a name that is not allowed, -ENOMEM. */
-int redis_realm_open(struct remote_adapter **out, const struct redis_realm_options *options);
-
-/* Makes the realm: 0, -EEXIST, or a negative errno. */
+/* Makes the realm: 0, -EEXIST, or a negative errno; adapter->trouble may say more. */
 int redis_realm_create(struct remote_adapter *adapter);
 
 #endif

@@ -15,10 +15,11 @@
  * many entries the stream keeps, 10 ... the fields, then the values. The parts are numbers of 2 bytes: for each, how many compares and
  * writes; for each compare, the field and 8 bytes of version; for each write, the field and the value, 0 if it is removed.
  *
- * XADD comes first: a script has no rollback, and an XADD that fails after HSET would leave that applied.
+ * XADD comes first: a script has no rollback, and an XADD that fails after HSET would leave that applied. The answer of a commit has the
+ * entries, or the first of them, that its host had not seen.
  */
 const char redis_commit_script[] =
-	"#!lua\n"
+	"#!lua%s\n"
 	"local E = '%s'\n"
 	"local A = ARGV\n"
 	"local count = tonumber(A[8])\n"
@@ -76,11 +77,18 @@ const char redis_commit_script[] =
 	"end\n"
 	"set[#set + 1] = A[4]\n"
 	"set[#set + 1] = revision .. boxed\n"
+	"set[#set + 1] = 't' .. string.sub(A[4], 2)\n"
+	"set[#set + 1] = redis.call('TIME')[1]\n"
 	"redis.call('HSET', KEYS[1], unpack(set))\n"
 	"if #del > 0 then redis.call('HDEL', KEYS[1], unpack(del)) end\n"
-	"return {0, revision, applied}\n";
+	"local answer = {0, revision, applied}\n"
+	"if A[1] ~= h[2] then\n"
+	"  local missed = redis.call('XRANGE', KEYS[2], '(' .. id(A[1]), '(' .. id(revision), 'COUNT', 64)\n"
+	"  for i, e in ipairs(missed) do answer[i + 3] = e[2][2] end\n"
+	"end\n"
+	"return answer\n";
 
-const char redis_barrier_script[] = "#!lua\n"
+const char redis_barrier_script[] = "#!lua%s\n"
 				    "local E = '%s'\n"
 				    "local h = redis.call('HMGET', KEYS[1], 'mepoch', 'mrev', 'mtag')\n" HAS_HISTORY
 				    "if strange() then return {2} end\n"
@@ -91,10 +99,10 @@ const char redis_barrier_script[] = "#!lua\n"
  * otherwise come to light in the middle of a commit.
  */
 const char redis_hello_script[] =
-	"#!lua\n"
+	"#!lua flags=allow-oom\n"
 	"local rights = {\n"
 	"  {'HSET', KEYS[1], 'm', ''}, {'HDEL', KEYS[1], 'm'}, {'HSCAN', KEYS[1], '0'}, {'XADD', KEYS[2], '*', 'e', ''},\n"
-	"  {'XRANGE', KEYS[2], '-', '+'}, {'XREAD', 'STREAMS', KEYS[2], '0'}, {'EVALSHA', '', '1', KEYS[1]},\n"
+	"  {'XRANGE', KEYS[2], '-', '+'}, {'XREAD', 'STREAMS', KEYS[2], '0'}, {'EVALSHA', '', '1', KEYS[1]}, {'TIME'},\n"
 	"}\n"
 	"for _, right in ipairs(rights) do\n"
 	"  if not redis.acl_check_cmd(unpack(right)) then return {3} end\n"
@@ -121,7 +129,7 @@ const char redis_hello_script[] =
 
 /* ARGV: 1 run_id, 2 to 4 epoch, revision and tag that the history must end with, 5 the entry, 6 the epoch that it opens or nothing. */
 const char redis_append_script[] =
-	"#!lua\n"
+	"#!lua flags=allow-oom\n"
 	"local h = redis.call('HMGET', KEYS[1], 'mid', 'mepoch', 'mrev', 'mtag', 'mprocess')\n"
 	"if not h[1] or h[5] == ARGV[1] or h[2] ~= ARGV[2] or h[3] ~= ARGV[3] or h[4] ~= ARGV[4] then return {2} end\n"
 	"local e, at = ARGV[5], 25\n"

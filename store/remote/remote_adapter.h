@@ -34,6 +34,7 @@
 #define REMOTE_PARTS 256    /* most parts of one commit, whatever the transport allows */
 #define REMOTE_BOX_MAX 1024 /* longest box, in bytes, with what a commit appends to it */
 #define REMOTE_CHAINS 1024  /* most hosts that a realm has had */
+#define REMOTE_TROUBLE 256
 
 enum remote_line {
 	REMOTE_LINE_COMMIT, /* of the thread that leads: commits, hello, resync */
@@ -78,6 +79,10 @@ struct remote_commit {
 	struct slice box;
 	const struct remote_part *parts;
 	size_t count;
+
+	/* If not NULL: called with entries between base and this one, oldest first, as many as come with the answer. */
+	int (*missed)(void *arg, struct slice entry);
+	void *missed_arg;
 };
 
 struct remote_reply {
@@ -158,6 +163,8 @@ struct remote_ops {
 struct remote_adapter {
 	const struct remote_ops *ops;
 	struct remote_limits limits;
+	char trouble
+		[REMOTE_TROUBLE]; /* a line for people about the last failure of REMOTE_LINE_COMMIT, and its; may be empty */
 };
 
 #endif

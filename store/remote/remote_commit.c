@@ -27,6 +27,8 @@ static int send_once(struct engine *engine, const struct remote_at *base, const 
 		.box = { .data = bytes, .len = box_encode(&box, bytes) },
 		.parts = parts,
 		.count = count,
+		.missed = feed_entry,
+		.missed_arg = engine,
 	};
 	int rc = engine->adapter->ops->commit(engine->adapter, &commit, reply);
 	/* A number that was sent is not used again: the box tells the requests of one host apart by it. */
@@ -96,14 +98,14 @@ static unsigned char *entry_make(const struct entry_head *head, const struct rem
 	return bytes;
 }
 
-/* Takes a commit into the mirror: at once if nothing came between, else with the entries before it. */
-static int applied_take(struct engine *engine, const struct remote_at *base, const struct remote_part *parts,
-			size_t count, uint64_t tag, const struct remote_reply *reply)
+/* Takes a commit into the mirror: at once if the entries before it are there, else with those. */
+static int applied_take(struct engine *engine, const struct remote_part *parts, size_t count, uint64_t tag,
+			const struct remote_reply *reply)
 {
 	struct remote_at at = mirror_at(engine->mirror);
 
-	if (at.revision == base->revision && reply->at.revision == base->revision + 1 && tag != 0) {
-		const struct entry_head head = { .revision = reply->at.revision, .tag = tag, .before = base->tag };
+	if (reply->at.revision == at.revision + 1 && tag != 0) {
+		const struct entry_head head = { .revision = reply->at.revision, .tag = tag, .before = at.tag };
 		struct box_key key = box_key(engine->chain);
 		unsigned char bytes[REMOTE_BOX_MAX];
 		struct box box = engine->box;
@@ -146,7 +148,7 @@ int commit_send(struct engine *engine, const struct remote_at *base, const struc
 		rc = REMOTE_DONE;
 	}
 	/* What is applied is applied: a mirror that cannot follow is mended by the next hello. */
-	if (rc == REMOTE_DONE && applied_take(engine, base, parts, count, tag, reply) != 0)
+	if (rc == REMOTE_DONE && applied_take(engine, parts, count, tag, reply) != 0)
 		atomic_store(&engine->strange, true);
 	return rc;
 }

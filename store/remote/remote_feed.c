@@ -27,7 +27,7 @@ static void tell(struct engine *engine, struct slice entry)
 		engine->options.changed(engine->options.changed_arg, &write);
 }
 
-static int entry_apply(void *arg, struct slice entry)
+int feed_entry(void *arg, struct slice entry)
 {
 	struct engine *engine = arg;
 	int rc = mirror_apply(engine->mirror, entry);
@@ -45,7 +45,7 @@ int feed_catch_up(struct engine *engine, enum remote_line line, uint64_t revisio
 	while (rc == 0 && at.revision < revision) {
 		struct remote_at before = at;
 
-		rc = engine->adapter->ops->entries(engine->adapter, line, &before, 0, entry_apply, engine);
+		rc = engine->adapter->ops->entries(engine->adapter, line, &before, 0, feed_entry, engine);
 		at = mirror_at(engine->mirror);
 		/* The engine has said that there is more: it was trimmed, or is of another history. */
 		if (rc == 0 && at.revision == before.revision)
@@ -60,7 +60,7 @@ int remote_follow(struct engine *engine, int wait)
 
 	if (at.revision == 0)
 		return -EAGAIN;
-	int rc = engine->adapter->ops->entries(engine->adapter, REMOTE_LINE_FEED, &at, wait, entry_apply, engine);
+	int rc = engine->adapter->ops->entries(engine->adapter, REMOTE_LINE_FEED, &at, wait, feed_entry, engine);
 	if (rc == REMOTE_HELLO)
 		atomic_store(&engine->strange, true);
 	return rc;

@@ -9,6 +9,9 @@ struct engine;
 /* Fetches entries until the mirror has `revision`: 0, REMOTE_HELLO (it cannot be continued), a negative errno. */
 int feed_catch_up(struct engine *engine, enum remote_line line, uint64_t revision);
 
+/* A remote_entry_fn: takes an entry into the mirror of the engine that is its argument. 0, REMOTE_HELLO or a negative errno. */
+int feed_entry(void *arg, struct slice entry);
+
 /* Waits up to `wait` ms for entries. As above. */
 int remote_follow(struct engine *engine, int wait);
 

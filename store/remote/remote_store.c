@@ -151,10 +151,12 @@ int remote_open(struct engine **out, struct remote_adapter *adapter, const struc
 		if (rc == 0)
 			rc = threads_begin(engine);
 		if (rc == -ENOENT)
-			(void)store_refuse(why, whylen, rc,
-					   "there is no realm of that name in the store: make it first");
+			(void)store_refuse(
+				why, whylen, rc,
+				"there is no realm of that name: make it once, by `atlock realm create` with this address");
 		else if (rc < 0)
-			(void)store_refuse(why, whylen, rc, "the store cannot be joined: %s", strerror(-rc));
+			(void)store_refuse(why, whylen, rc, "the realm cannot be joined: %s",
+					   adapter->trouble[0] != '\0' ? adapter->trouble : strerror(-rc));
 	}
 	if (rc < 0 && engine != NULL)
 		remote_close(engine);

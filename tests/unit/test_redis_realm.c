@@ -32,26 +32,22 @@ struct fixture {
 static int host_open(struct fixture *f, int host, bool threads)
 {
 	struct realm_host *h = &f->realm.hosts[host];
-	const struct redis_realm_options redis = {
-		.uri = &server.uri, .realm = "test", .timeout = TIMEOUT, .keep = 10000
-	};
+	const struct redis_address address = redis_server_address(&server, "test");
 	const struct remote_options remote = {
 		.cache = h->dir, .host = "host", .host_timeout = 3000, .timeout = 2 * TIMEOUT, .threads = threads
 	};
 	struct remote_adapter *adapter;
 
-	assert_int_equal(redis_realm_open(&adapter, &redis), 0);
+	assert_int_equal(redis_realm_open(&adapter, &address, TIMEOUT), 0);
 	return remote_open(&h->engine, adapter, &remote, &f->realm.options, f->realm.why, sizeof(f->realm.why));
 }
 
 static void realm_make(int expected)
 {
-	const struct redis_realm_options redis = {
-		.uri = &server.uri, .realm = "test", .timeout = TIMEOUT, .keep = 10000
-	};
+	const struct redis_address address = redis_server_address(&server, "test");
 	struct remote_adapter *adapter;
 
-	assert_int_equal(redis_realm_open(&adapter, &redis), 0);
+	assert_int_equal(redis_realm_open(&adapter, &address, TIMEOUT), 0);
 	assert_int_equal(redis_realm_create(adapter), expected);
 	adapter->ops->close(adapter);
 }
@@ -130,11 +126,11 @@ static void a_wrong_password_is_told(void **state)
 /* What docs/REMOTE.md tells operators to allow. */
 #define RIGHTS                                                                                    \
 	"ACL SETUSER %s on >pass resetkeys ~atlantis:enhanced:{test}:* +info +script|load +eval " \
-	"+evalsha +hmget +hset +hdel +hscan +xadd +xrange +xread"
+	"+evalsha +hmget +hset +hdel +hscan +xadd +xrange +xread +time"
 
 static void the_documented_rights_are_enough_and_needed(void **state)
 {
-	static const char *const needed[] = { "evalsha", "hset", "hdel", "hscan", "xadd", "xrange", "xread" };
+	static const char *const needed[] = { "evalsha", "hset", "hdel", "hscan", "xadd", "xrange", "xread", "time" };
 	struct fixture *f = *state;
 	struct lock_call a = { .lock = "l1" };
 	char command[512];
@@ -280,16 +276,77 @@ static void a_stopped_server_ends_calls_and_settles_them(void **state)
 	assert_int_equal(lock_token(&f->realm, A, "l1"), token);
 }
 
-static void a_full_or_demoted_server_refuses(void **state)
+static void a_full_server_lets_releases_through(void **state)
+{
+	struct fixture *f = *state;
+	struct lock_call a = { .lock = "l1" };
+	struct lock_call b = { .lock = "l2" };
+
+	join(f);
+	assert_int_equal(lock_take(&f->realm, A, &a), 0);
+	redis_server_tell(&server, "CONFIG SET maxmemory 1");
+	assert_int_equal(lock_take(&f->realm, A, &b), -ENOSPC);
+	assert_int_equal(lock_take(&f->realm, B, &b), -ENOSPC);
+	/* Reads and heartbeats go on: the hosts stay alive for each other. */
+	assert_int_equal(lock_token(&f->realm, B, "l1"), a.token);
+	(void)sleep(4);
+	assert_int_equal(lock_drop(&f->realm, A, &a), 0);
+	assert_int_equal(lock_token(&f->realm, B, "l1"), 0);
+	assert_int_equal(lock_take(&f->realm, A, &a), -ENOSPC);
+	redis_server_tell(&server, "CONFIG SET maxmemory 0");
+	assert_int_equal(lock_take(&f->realm, B, &a), 0);
+	assert_int_equal(remote_incarnation(f->realm.hosts[A].engine), 1);
+	assert_int_equal(remote_incarnation(f->realm.hosts[B].engine), 1);
+}
+
+/* A batch in which one part takes memory and another gives some back. */
+static void *drop_thread(void *arg)
+{
+	struct worker *worker = arg;
+	struct lock_call call = { .lock = "l1", .token = lock_token(&worker->f->realm, worker->host, "l1") };
+
+	worker->error = lock_drop(&worker->f->realm, worker->host, &call);
+	return NULL;
+}
+
+static void *take_thread(void *arg)
+{
+	struct worker *worker = arg;
+	struct lock_call call = { .lock = "l2" };
+
+	worker->error = lock_take(&worker->f->realm, worker->host, &call);
+	return NULL;
+}
+
+static void a_full_server_tells_releases_from_takes_in_a_batch(void **state)
 {
 	struct fixture *f = *state;
 	struct lock_call a = { .lock = "l1" };
 
 	join(f);
-	redis_server_tell(&server, "CONFIG SET maxmemory 1");
-	assert_int_equal(lock_take(&f->realm, A, &a), -ENOSPC);
-	redis_server_tell(&server, "CONFIG SET maxmemory 0");
-	take_in_the_end(f, A, &a);
+	for (int i = 0; i < 10; i++) {
+		struct worker takes = { .f = f, .host = A };
+		struct worker drops = { .f = f, .host = A };
+
+		assert_int_equal(lock_take(&f->realm, A, &a), 0);
+		redis_server_tell(&server, "CONFIG SET maxmemory 1");
+		assert_int_equal(pthread_create(&takes.thread, NULL, take_thread, &takes), 0);
+		assert_int_equal(pthread_create(&drops.thread, NULL, drop_thread, &drops), 0);
+		pthread_join(takes.thread, NULL);
+		pthread_join(drops.thread, NULL);
+		assert_int_equal(takes.error, -ENOSPC);
+		assert_int_equal(drops.error, 0);
+		redis_server_tell(&server, "CONFIG SET maxmemory 0");
+	}
+}
+
+static void a_demoted_server_refuses(void **state)
+{
+	struct fixture *f = *state;
+	struct lock_call a = { .lock = "l1" };
+
+	join(f);
+	assert_int_equal(lock_take(&f->realm, A, &a), 0);
 	redis_server_tell(&server, "REPLICAOF 127.0.0.1 1");
 	struct lock_call b = { .lock = "l2" };
 	assert_int_equal(lock_take(&f->realm, B, &b), -EHOSTDOWN);
@@ -328,7 +385,9 @@ int main(void)
 		CASE(scripts_that_are_gone_are_loaded_again),
 		CASE(an_emptied_server_grants_nothing),
 		CASE(a_stopped_server_ends_calls_and_settles_them),
-		CASE(a_full_or_demoted_server_refuses),
+		CASE(a_full_server_lets_releases_through),
+		CASE(a_full_server_tells_releases_from_takes_in_a_batch),
+		CASE(a_demoted_server_refuses),
 		CASE(a_trimmed_stream_is_a_resync),
 	};
 
