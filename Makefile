@@ -63,7 +63,7 @@ MODE := $(if $(SAN),$(SAN_$(SAN)),$(HARDEN))
 # The rooms of each folder, lowest first; "." is the folder itself. tests/rooms checks the symbols against the same lists.
 ROOMS_store := txn foreign engine log lmdb remote redis .
 ROOMS_core := base record people names state table events text rules locks trees manager check import
-ROOMS_fs := request tree wire daemon
+ROOMS_fs := nodes request tree wire daemon
 ROOMS_tools := cli client hold look top store audit atlantis bench .
 # Rooms that do not see each other.
 APART_fs := tree wire
@@ -192,6 +192,7 @@ $(OUT)/libstore.a: $(call objects,$(STORE_C)) $(ROOMS_store:%=store/%)
 $(OUT)/libcore.a: $(call objects,$(CORE)) $(ROOMS_core:%=core/%)
 $(OUT)/libtest.a: $(call objects,$(HELP)) tests
 $(OUT)/libtools.a: $(call objects,$(filter-out %/atlock.c,$(TOOLS))) $(ROOMS_tools:%=tools/%)
+$(OUT)/libfs.a: $(call objects,$(filter-out %/main.c,$(FS))) $(ROOMS_fs:%=fs/%)
 $(OUT)/lib%.a:
 	$(call say,AR,$@)
 	$(Q)mkdir -p $(@D) && rm -f $@ && ar rcs $@ $(filter %.o,$^)
@@ -216,15 +217,10 @@ $(OUT)/atlock: $(call objects,$(TOOLS)) $(LIBS)
 	$(call say,LD,$@)
 	$(Q)$(call link,$@,$^,ncursesw)
 
-$(OUT)/unit/test_ending: $(OUT)/obj/fs/request/ending.o
-$(OUT)/unit/test_fair: $(OUT)/obj/fs/request/fair.o
-$(OUT)/unit/test_inode: $(OUT)/obj/fs/request/inode.o $(OUT)/obj/fs/request/numbers.o
-$(OUT)/unit/test_numbers: $(OUT)/obj/fs/request/numbers.o
-
-$(OUT)/unit/%: $(OUT)/obj/tests/unit/%.o $(OUT)/libtest.a $(OUT)/libtools.a $(LIBS)
+$(OUT)/unit/%: $(OUT)/obj/tests/unit/%.o $(OUT)/libtest.a $(OUT)/libtools.a $(OUT)/libfs.a $(LIBS)
 	$(call say,LD,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(call link,$@,$^,cmocka)
+	$(Q)$(call link,$@,$^,cmocka fuse3)
 
 $(OUT)/sim: $(call objects,$(SIM)) $(OUT)/libtest.a $(LIBS)
 	$(call say,LD,$@)

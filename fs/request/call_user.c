@@ -6,22 +6,6 @@
 #include "handle.h"
 #include "why_lines.h"
 
-int caller_identify(struct call *call, const char *who, struct atlock_caller *out)
-{
-	int err = atlock_identify(call->al, call->ctx->pid, call->ctx->uid, call->ctx->gid, who, out, &call->why);
-
-	/* The process cannot change its identity while its request waits for our reply. */
-	if (err == 0)
-		atlock_caller_look(call->al, out);
-	return err;
-}
-
-/* Any who that can be written after '@' is good enough: only the user matters. */
-int caller_user(struct call *call, struct atlock_caller *out)
-{
-	return caller_identify(call, "x", out);
-}
-
 bool caller_overrides(struct call *call, const struct atlock_name *name)
 {
 	struct atlock_why why = call->why;

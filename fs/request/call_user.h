@@ -6,9 +6,6 @@
 
 struct handle;
 
-/* The caller as a holder; `who` is what followed '@' in the name, "" for the session. */
-int caller_identify(struct call *call, const char *who, struct atlock_caller *out);
-
 /*
  * The caller of a change of that lock: the holder that the name says. Where no caller can be that holder (a session, a
  * foreign process, an open file), those who may override others get just their user: naming the holder is all they
@@ -22,10 +19,7 @@ int caller_naming(struct call *call, const struct atlock_name *name, struct atlo
  */
 bool caller_overrides(struct call *call, const struct atlock_name *name);
 
-/* The same where only the user matters: never fails for want of a session. */
-int caller_user(struct call *call, struct atlock_caller *out);
-
-/* The same for an open file, which keeps the rights of the user who opened it for writing; `handle` may be NULL. */
+/* caller_user() for an open file, which keeps the rights of the user who opened it for writing; `handle` may be NULL. */
 int caller_opener(struct call *call, const struct handle *handle, struct atlock_caller *out);
 
 /*

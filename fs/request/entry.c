@@ -6,6 +6,7 @@
 #include "cache.h"
 #include "handle.h"
 #include "pages.h"
+#include "reply.h"
 
 int entry_make(struct call *call, struct node *dir, const char *name, const struct found *found,
 	       struct fuse_entry_param *out)

@@ -14,6 +14,7 @@
 
 #include "handle.h"
 #include "open_files.h"
+#include "reply.h"
 
 #define PARK_BUCKETS 1024
 #define PARK_ANSWERED 256

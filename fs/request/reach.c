@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "call_user.h"
 #include "dir_access_cache.h"
 #include "permit.h"
 

@@ -1,9 +1,8 @@
 /* The end of every request: the reply, and the reason of a refusal for the caller's `why` and the log. */
-#include "fs.h"
+#include "reply.h"
 
 #include <errno.h>
 
-#include "call_user.h"
 #include "refuse.h"
 #include "why_lines.h"
 

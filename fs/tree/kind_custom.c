@@ -5,7 +5,6 @@
 
 #include "attr_of.h"
 #include "cache.h"
-#include "call_user.h"
 #include "dir_access_cache.h"
 #include "listing.h"
 #include "lock_file.h"

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "call_user.h"
 #include "link.h"
 #include "listing.h"
 #include "path.h"

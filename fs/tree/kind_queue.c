@@ -7,13 +7,12 @@
 #include <string.h>
 
 #include "attr_of.h"
-#include "call_user.h"
 #include "handle.h"
 #include "listing.h"
-#include "mirror.h"
 #include "path.h"
 #include "permit.h"
 #include "rows.h"
+#include "steady.h"
 #include "ticket_name.h"
 
 static int queue_dir_stat(struct call *call, struct node *node, struct stat *st, struct life *life)

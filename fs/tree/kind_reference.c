@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "attr_of.h"
-#include "call_user.h"
 #include "handle.h"
 #include "owners_row.h"
 #include "rows.h"

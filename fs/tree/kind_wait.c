@@ -14,12 +14,12 @@
 #include "attr.h"
 #include "call_user.h"
 #include "handle.h"
-#include "mirror.h"
 #include "pages.h"
 #include "parked.h"
 #include "path.h"
 #include "permit.h"
 #include "rows.h"
+#include "steady.h"
 #include "texts.h"
 #include "why_lines.h"
 

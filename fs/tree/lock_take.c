@@ -14,6 +14,7 @@
 #include "lock_file.h"
 #include "path.h"
 #include "permit.h"
+#include "reply.h"
 #include "rows.h"
 
 /*

@@ -10,4 +10,10 @@ int steady_stat(struct call *call, struct node *node, struct stat *st, struct li
 /* For a lookup that found one: returns 0. */
 int steady_found(struct call *call, const struct kind *kind, struct found *out);
 
+/*
+ * Attributes of a directory of queue/ or wait/: those of the directory of custom/ it mirrors, so that custom/'s modes
+ * hold there too, or of a directory that never changes.
+ */
+int mirror_stat(struct call *call, uint64_t id, mode_t mode, struct stat *st, struct life *life);
+
 #endif

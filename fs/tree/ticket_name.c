@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "call_user.h"
 #include "path.h"
 
 int ticket_lock(struct call *call, const struct node *dir, struct atlock_name *out)

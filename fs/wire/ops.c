@@ -13,6 +13,7 @@
 #include "pages.h"
 #include "permit.h"
 #include "refuse.h"
+#include "reply.h"
 
 #define SET_NOW_WITHIN 2.0 /* seconds from now that still count as now */
 

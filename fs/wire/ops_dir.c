@@ -11,6 +11,7 @@
 #include "listing.h"
 #include "ops.h"
 #include "permit.h"
+#include "reply.h"
 
 static int list_node(void *arg, struct listing *out)
 {

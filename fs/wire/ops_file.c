@@ -15,6 +15,7 @@
 #include "pages.h"
 #include "permit.h"
 #include "refuse.h"
+#include "reply.h"
 #include "texts.h"
 #include "why_lines.h"
 

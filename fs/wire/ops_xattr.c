@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "ops.h"
+#include "reply.h"
 
 #define XATTR_PREFIX "user."
 

@@ -166,18 +166,17 @@ void calls_free(struct calls *calls);
 /* Begins a call about a node or, with `name`, about that entry of it. NULL without memory: then that was the reply. */
 struct call *call_begin(fuse_req_t req, struct node *node, const char *name, enum act act);
 
-/*
- * Ends a call: replies 0 or an error, unless it is CALL_ANSWERED, counts it as ended and frees it. CALL_LATER does
- * nothing. The reason of an error goes to the caller's `why`; a call that would have changed something always has one,
- * see refuse.h.
- */
-void call_end(struct call *call, int err);
-
 /* Frees a call whose request is answered otherwise. */
 void call_free(struct call *call);
 
 /* The call will be answered after its handler has returned: until call_end() it counts as a request of its user. */
 void call_later(struct call *call);
+
+/* The caller as a holder; `who` is what followed '@' in the name, "" for the session. */
+int caller_identify(struct call *call, const char *who, struct atlock_caller *out);
+
+/* The same where only the user matters: never fails for want of a session. */
+int caller_user(struct call *call, struct atlock_caller *out);
 
 /* Leaves `why` as it is: it already says what this call would say, or better. */
 void call_told(struct call *call);

@@ -6,7 +6,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "call_user.h"
 #include "handle.h"
 #include "inode.h"
 

@@ -96,6 +96,22 @@ void call_later(struct call *call)
 		call->share = call->fs->wire->later(call->fs, fuse_req_ctx(call->req)->uid);
 }
 
+int caller_identify(struct call *call, const char *who, struct atlock_caller *out)
+{
+	int err = atlock_identify(call->al, call->ctx->pid, call->ctx->uid, call->ctx->gid, who, out, &call->why);
+
+	/* The process cannot change its identity while its request waits for our reply. */
+	if (err == 0)
+		atlock_caller_look(call->al, out);
+	return err;
+}
+
+/* Any who that can be written after '@' is good enough: only the user matters. */
+int caller_user(struct call *call, struct atlock_caller *out)
+{
+	return caller_identify(call, "x", out);
+}
+
 void call_told(struct call *call)
 {
 	call->why.text[0] = '\0';
