@@ -126,9 +126,10 @@ int atlock_pull_lock(struct atlock *al, const struct atlock_pull_name *pull, con
 /* --- Closing --- */
 
 /*
- * In one transaction releases those locks, cancels the pull request's tickets in its repository, and removes its status.
- * `released` (may be NULL) gets the number of locks. -EPERM, with nothing changed, if one lock or ticket is another owner's and
- * the caller is no administrator.
+ * Releases those locks, cancels the pull request's tickets in its repository, and removes its status, in one transaction if there
+ * are at most 1,024 locks and tickets. More of them end in several, so that they do not keep others waiting, and the status with the
+ * last of them: after an error in between, call it again. `released` (may be NULL) gets the number of locks. -EPERM, with nothing
+ * changed, if one lock or ticket is another owner's and the caller is no administrator.
  */
 int atlock_pull_close(struct atlock *al, const struct atlock_caller *caller, const struct atlock_pull_name *pull,
 		      size_t *released, struct atlock_why *why);

@@ -13,12 +13,12 @@
 #include "lock_hold.h"
 #include "lock_name.h"
 #include "rules.h"
-#include "scan.h"
 #include "watch.h"
 #include "why.h"
 
-/* Locks and waits of a dead process ended in one transaction: bounds how long it blocks other writers. */
+/* Locks and waits that end in one transaction, and entries read for it: bounds how long it blocks other writers. */
 #define LEAVE_BATCH 256
+#define LEAVE_LOOKS 4096
 
 /* Selects the locks and tickets to end. */
 struct leaving {
@@ -28,9 +28,13 @@ struct leaving {
 	bool closing; /* refuse if one belongs to another owner than the caller, unless the caller is an administrator */
 	bool by_start; /* only those bound to the process with this start */
 	uint64_t start;
-	size_t most;  /* ended in one transaction; 0: no limit */
-	size_t ended; /* in this one */
-	bool more;    /* there may be more */
+	size_t most;               /* ended in one transaction; 0: no limit */
+	size_t looks;              /* entries read in one transaction; 0: no limit */
+	size_t ended;              /* in this one */
+	size_t looked;             /* at in this one */
+	bool more;                 /* there may be more */
+	bool check_only;           /* count them, and refuse if one may not be ended; writes nothing */
+	struct bound_place *place; /* where to begin, and where to go on; NULL: at the beginning */
 	size_t released;
 	int damage; /* error of a damaged lock or ticket that was skipped; 0: none */
 };
@@ -46,12 +50,25 @@ static bool in_repo(struct slice lock, const char *repo)
 	return atlock_name_split(&name, &parts) == 0 && strcmp(parts.repo, repo) == 0;
 }
 
-/* Counts one; true if the transaction has done enough. */
-static bool leaving_count(struct leaving *leaving)
+/* Whether the transaction has done enough; `number` is the entry that was read last. */
+static bool leaving_pauses(struct leaving *leaving, struct slice owner, uint64_t number)
 {
-	leaving->ended++;
-	leaving->more = leaving->ended == leaving->most;
+	leaving->more = (leaving->most != 0 && leaving->ended >= leaving->most) ||
+			(leaving->looks != 0 && leaving->looked >= leaving->looks);
+	if (leaving->more && leaving->place != NULL && owner.len < sizeof(leaving->place->owner)) {
+		memcpy(leaving->place->owner, owner.data, owner.len);
+		leaving->place->owner[owner.len] = '\0';
+		leaving->place->number = number;
+	}
 	return leaving->more;
+}
+
+/* The number after which the entries of an owner are to be read. */
+static uint64_t leaving_after(const struct leaving *leaving, struct slice owner)
+{
+	const struct bound_place *place = leaving->place;
+
+	return place != NULL && slice_equal(slice_of(place->owner), owner) ? place->number : 0;
 }
 
 static bool may_leave(const struct op *op, const struct leaving *leaving, struct slice owner)
@@ -59,41 +76,50 @@ static bool may_leave(const struct op *op, const struct leaving *leaving, struct
 	return !leaving->closing || op->caller->admin || slice_equal(owner, slice_of(op->caller->owner));
 }
 
-static int leave_locks(struct op *op, struct leaving *leaving, struct slice owner, struct slice who)
+/* Ends a held lock: 1, or 0 if it is not one of those to be ended. */
+static int leave_lock(struct op *op, struct leaving *leaving, struct slice lock, uint64_t token)
 {
 	struct record_queue queue;
 	struct record_lock record;
+	int rc = leaving->check_only ? table_lock_get(op, lock, &record) : expire_lock_queue(op, lock, &record, &queue);
+
+	if (rc == -EIO && leaving->by_start) {
+		leaving->damage = rc;
+		return 0;
+	}
+	if (rc < 0)
+		return rc;
+	/* expire_lock_queue() may have ended the grant and handed the lock to another holder. */
+	if (rc == 1 || record.grant.token != token || record.grant.state == RECORD_DELAYED)
+		return 0;
+	if (leaving->by_start && record.grant.holder.start != leaving->start)
+		return 0;
+	if (leaving->check_only && !table_grant_is_held(op, &record.grant))
+		return 0;
+	if (!may_leave(op, leaving, record.grant.holder.owner))
+		return rules_refuse_held(op, lock, &record, -EPERM, ATLOCK_PERMISSION_DENIED,
+					 "only its owner or an administrator may close the pull request; rm -r of its "
+					 "directory removes what is yours");
+	rc = leaving->closing ? allow_action(op, lock, POLICY_RELEASE) : 0;
+	if (rc == 0 && !leaving->check_only)
+		rc = lock_release(op, lock, &record, &queue, ATLOCK_EVENT_RELEASED);
+	return rc < 0 ? rc : 1;
+}
+
+static int leave_locks(struct op *op, struct leaving *leaving, struct slice owner, struct slice who)
+{
 	struct slice lock;
-	uint64_t token = 0;
+	uint64_t token = leaving_after(leaving, owner);
 	int rc;
 
 	while ((rc = table_held_next(op, owner, who, token, &token, &lock)) == 0) {
-		if (!in_repo(lock, leaving->repo))
-			continue;
-		rc = expire_lock_queue(op, lock, &record, &queue);
-		if (rc == -EIO && leaving->by_start) {
-			leaving->damage = rc;
-			continue;
-		}
+		rc = in_repo(lock, leaving->repo) ? leave_lock(op, leaving, lock, token) : 0;
 		if (rc < 0)
 			return rc;
-		/* expire_lock_queue() may have ended the grant and handed the lock to another holder. */
-		if (rc == 1 || record.grant.token != token || record.grant.state == RECORD_DELAYED)
-			continue;
-		if (leaving->by_start && record.grant.holder.start != leaving->start)
-			continue;
-		if (!may_leave(op, leaving, record.grant.holder.owner))
-			return rules_refuse_held(
-				op, lock, &record, -EPERM, ATLOCK_PERMISSION_DENIED,
-				"only its owner or an administrator may close the pull request; rm -r of "
-				"its directory removes what is yours");
-		rc = leaving->closing ? allow_action(op, lock, POLICY_RELEASE) : 0;
-		if (rc == 0)
-			rc = lock_release(op, lock, &record, &queue, ATLOCK_EVENT_RELEASED);
-		if (rc < 0)
-			return rc;
-		leaving->released++;
-		if (leaving_count(leaving))
+		leaving->released += rc == 1;
+		leaving->ended += rc == 1;
+		leaving->looked++;
+		if (leaving_pauses(leaving, owner, token))
 			break;
 	}
 	return rc < 0 ? rc : 0;
@@ -108,38 +134,46 @@ static int leave_queue(struct op *op, struct slice lock, const struct ticket *ti
 	return rc == 0 ? event_ticket(op, ATLOCK_EVENT_CANCELLED, ATLOCK_CANCELLED, lock, ticket) : rc;
 }
 
-static int leave_queues(struct op *op, struct leaving *leaving, struct slice owner, struct slice who)
+/* Ends a wait: 1, or 0 if it is not one of those to be ended. */
+static int leave_wait(struct op *op, struct leaving *leaving, struct slice lock, uint8_t rank, uint64_t number)
 {
 	struct ticket ticket;
+	int rc = table_ticket_get(op, lock, rank, number, &ticket);
+
+	if (rc != 0 && leaving->by_start) {
+		leaving->damage = -EIO;
+		return 0;
+	}
+	if (rc != 0)
+		return rc < 0 ? rc : op_corrupt(op, lock, -EBADMSG);
+	if (leaving->by_start && ticket.record.holder.start != leaving->start)
+		return 0;
+	if (!may_leave(op, leaving, ticket.record.holder.owner))
+		return why_set(op->why, -EPERM, ATLOCK_PERMISSION_DENIED,
+			       "%.*s@%.*s waits for a lock: only that owner or an administrator may close the pull "
+			       "request; rm -r of its directory removes what is yours",
+			       (int)ticket.record.holder.owner.len, (const char *)ticket.record.holder.owner.data,
+			       (int)ticket.record.holder.who.len, (const char *)ticket.record.holder.who.data);
+	if (!leaving->check_only)
+		rc = ticket.record.deadline < op->now ? grant_time_out(op, lock, &ticket)
+						      : leave_queue(op, lock, &ticket);
+	return rc < 0 ? rc : 1;
+}
+
+static int leave_queues(struct op *op, struct leaving *leaving, struct slice owner, struct slice who)
+{
 	struct slice lock;
-	uint64_t number = 0;
+	uint64_t number = leaving_after(leaving, owner);
 	uint8_t rank;
 	int rc;
 
 	while ((rc = table_wait_next(op, owner, who, number, &number, &rank, &lock)) == 0) {
-		if (!in_repo(lock, leaving->repo))
-			continue;
-		rc = table_ticket_get(op, lock, rank, number, &ticket);
-		if (rc != 0 && leaving->by_start) {
-			leaving->damage = -EIO;
-			continue;
-		}
-		if (rc != 0)
-			return rc < 0 ? rc : op_corrupt(op, lock, -EBADMSG);
-		if (leaving->by_start && ticket.record.holder.start != leaving->start)
-			continue;
-		if (!may_leave(op, leaving, ticket.record.holder.owner))
-			return why_set(op->why, -EPERM, ATLOCK_PERMISSION_DENIED,
-				       "%.*s@%.*s waits for a lock: only that owner or an administrator may close the "
-				       "pull request",
-				       (int)ticket.record.holder.owner.len,
-				       (const char *)ticket.record.holder.owner.data, (int)ticket.record.holder.who.len,
-				       (const char *)ticket.record.holder.who.data);
-		rc = ticket.record.deadline < op->now ? grant_time_out(op, lock, &ticket)
-						      : leave_queue(op, lock, &ticket);
+		rc = in_repo(lock, leaving->repo) ? leave_wait(op, leaving, lock, rank, number) : 0;
 		if (rc < 0)
 			return rc;
-		if (leaving_count(leaving))
+		leaving->ended += rc == 1;
+		leaving->looked++;
+		if (leaving_pauses(leaving, owner, number))
 			break;
 	}
 	return rc < 0 ? rc : 0;
@@ -156,9 +190,11 @@ static int leave_all(struct op *op, struct leaving *leaving)
 	leaving->released = 0;
 	leaving->damage = 0;
 	leaving->ended = 0;
+	leaving->looked = 0;
 	leaving->more = false;
-	for (i = 0; i < 2 && !leaving->more; i++) {
-		struct record_key from = record_key_of(tables[i], (struct slice){ NULL, 0 });
+	for (i = leaving->place != NULL ? leaving->place->table : 0; i < 2 && !leaving->more; i++) {
+		struct slice begin = slice_of(leaving->place != NULL ? leaving->place->owner : "");
+		struct record_key from = record_key_of(tables[i], begin);
 		struct slice owner = slice_of(leaving->owner != NULL ? leaving->owner : "");
 
 		rc = leaving->owner != NULL ? 0 : holder_index_owner_next(op, tables[i], &from, &owner);
@@ -172,6 +208,8 @@ static int leave_all(struct op *op, struct leaving *leaving)
 		}
 		if (rc < 0)
 			return rc;
+		if (leaving->place != NULL && !leaving->more)
+			*leaving->place = (struct bound_place){ .table = i + 1 };
 	}
 	return 0;
 }
@@ -240,131 +278,31 @@ int atlock_release_holder(struct atlock *al, const struct atlock_caller *holder,
 	return rc;
 }
 
-int bound_close_pull(struct op *op, const char *repo, uint64_t num, size_t *released)
+int bound_may_close_pull(struct op *op, const char *repo, uint64_t num)
 {
-	struct leaving leaving = { .repo = repo, .closing = true };
+	struct leaving leaving = { .repo = repo, .closing = true, .check_only = true };
 	char who[32];
 	int rc;
 
 	(void)snprintf(who, sizeof(who), "pr:%" PRIu64, num);
 	leaving.who = who;
 	rc = leave_all(op, &leaving);
+	return rc < 0 ? rc : leaving.ended > BOUND_AT_ONCE || leaving.looked > LEAVE_LOOKS;
+}
+
+int bound_close_pull(struct op *op, const char *repo, uint64_t num, struct bound_place *place, size_t *released)
+{
+	struct leaving leaving = { .repo = repo, .closing = true, .place = place };
+	char who[32];
+	int rc;
+
+	(void)snprintf(who, sizeof(who), "pr:%" PRIu64, num);
+	leaving.who = who;
+	if (place != NULL) {
+		leaving.most = LEAVE_BATCH;
+		leaving.looks = LEAVE_LOOKS;
+	}
+	rc = leave_all(op, &leaving);
 	*released = leaving.released;
-	return rc;
-}
-
-/* --- After a restart --- */
-
-static bool slice_starts(struct slice text, const char *prefix)
-{
-	return text.len >= strlen(prefix) && memcmp(text.data, prefix, strlen(prefix)) == 0;
-}
-
-/* Tickets and locks of another host are skipped: its manager can still answer its calls. */
-static bool is_elsewhere(const struct op *op, struct slice host)
-{
-	return store_shared(op->al->store) && !slice_equal(host, slice_of(op->al->host));
-}
-
-/*
- * Releases a lock of an open file, which died with its manager, or of a process of an earlier boot. A process of this boot is
- * watched from now on, which also notices that it has gone meanwhile. A damaged record is skipped: it must not keep the store
- * from opening, and the next request for that lock reports it.
- */
-static int recover_lock(struct op *op, struct slice lock)
-{
-	struct record_lock record;
-	int rc = table_lock_get(op, lock, &record);
-
-	if (rc != 0 || record.grant.state == RECORD_DELAYED || is_elsewhere(op, record.grant.holder.host))
-		return rc < 0 && rc != -EIO ? rc : 0;
-	if (record.grant.holder.start != 0 && record.grant.holder.boot == op->al->boot) {
-		op_bound(op, record.grant.holder.who, record.grant.holder.start);
-		return 0;
-	}
-	rc = lock_release(op, lock, &record, NULL, ATLOCK_EVENT_RELEASED);
-	return rc < 0 ? rc : 0;
-}
-
-static int recover_ticket(struct op *op, struct slice lock, const struct ticket *ticket)
-{
-	const struct record_ticket *record = &ticket->record;
-	bool gone = record->wait != 0 || slice_starts(record->holder.who, "flock:") ||
-		    (slice_starts(record->holder.who, "pid:") && record->holder.boot != op->al->boot);
-	int rc;
-
-	if (is_elsewhere(op, record->holder.host))
-		return 0;
-	if (!gone) {
-		op_bound(op, record->holder.who, record->holder.start);
-		return 0;
-	}
-	rc = table_ticket_del(op, lock, ticket);
-	return rc == 0 ? event_ticket(op, ATLOCK_EVENT_CANCELLED, ATLOCK_CANCELLED, lock, ticket) : rc;
-}
-
-static int recover_tickets(struct op *op)
-{
-	struct scan scan = scan_table(TABLE_WAITS);
-	struct ticket ticket;
-	struct slice lock;
-	int rc;
-
-	while ((rc = scan_next(op, &scan)) == 0) {
-		const unsigned char *place = scan.value.data;
-
-		if (scan.key.len < 11 || scan.value.len < 2)
-			continue;
-		lock = (struct slice){ place + 1, scan.value.len - 1 };
-		rc = table_ticket_get(op, lock, place[0],
-				      record_number((const unsigned char *)scan.key.data + scan.key.len - 8), &ticket);
-		if (rc == 1 || rc == -EIO)
-			continue;
-		if (rc == 0)
-			rc = recover_ticket(op, lock, &ticket);
-		if (rc < 0)
-			return rc;
-	}
-	return rc < 0 ? rc : 0;
-}
-
-/*
- * Recovers all locks of one kind of holder. Goes owner by owner to skip other kinds: there may be a million of them in between.
- */
-static int recover_kind(struct op *op, const char *kind)
-{
-	struct record_key owners = record_key_of(TABLE_HELD, (struct slice){ NULL, 0 });
-	struct slice owner = { NULL, 0 };
-	int rc;
-
-	while ((rc = holder_index_owner_next(op, TABLE_HELD, &owners, &owner)) == 0) {
-		struct record_key prefix = record_key_holder(TABLE_HELD, owner, slice_of(kind));
-		struct scan scan;
-
-		prefix.len--; /* without the NUL that ends a who */
-		scan = scan_prefix(&prefix);
-		while ((rc = scan_next(op, &scan)) == 0) {
-			rc = recover_lock(op, scan.value);
-			if (rc < 0)
-				return rc;
-		}
-		if (rc < 0)
-			return rc;
-	}
-	return rc < 0 ? rc : 0;
-}
-
-/* Tickets before locks, so that no lock is handed to a call that is gone. */
-static int recover_in_txn(struct op *op)
-{
-	int rc = recover_tickets(op);
-
-	if (rc == 0)
-		rc = recover_kind(op, "flock:");
-	return rc == 0 ? recover_kind(op, "pid:") : rc;
-}
-
-int bound_recover(struct atlock *al)
-{
-	return op_call(al, NULL, METRICS_NONE, recover_in_txn, NULL, NULL);
+	return rc < 0 ? rc : leaving.more;
 }

@@ -19,10 +19,27 @@ int bound_release(struct atlock *al, pid_t pid, uint64_t start);
  */
 int bound_recover(struct atlock *al);
 
+/* --- Closing a pull request: its locks and waits are those of "pr:<num>" in exactly this repository --- */
+
+#define BOUND_AT_ONCE 1024 /* locks and waits that end in one transaction; more end in several */
+
+/* Where ending many goes on in the next transaction; all zero: at the beginning. */
+struct bound_place {
+	size_t table;
+	char owner[256];
+	uint64_t number;
+};
+
 /*
- * Releases the locks of "pr:<num>" in exactly this repository and cancels its waits there, in the transaction of `op`. -EPERM if
- * one of them belongs to another owner than the caller, unless the caller is an administrator.
+ * Reads whether the caller may end them all: -EPERM if one belongs to another owner, unless the caller is an administrator. 1 if
+ * they are too many for one transaction, or too many others are to be read on the way.
  */
-int bound_close_pull(struct op *op, const char *repo, uint64_t num, size_t *released);
+int bound_may_close_pull(struct op *op, const char *repo, uint64_t num);
+
+/*
+ * Releases the locks and cancels the waits in the transaction of `op`; errors as above. With `place` it ends a part of them only:
+ * 1 if there may be more. `released` gets the number of locks.
+ */
+int bound_close_pull(struct op *op, const char *repo, uint64_t num, struct bound_place *place, size_t *released);
 
 #endif

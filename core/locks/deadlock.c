@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "atlock/manual.h"
 #include "call_holders.h"
 #include "dir_path.h"
 #include "grant.h"
@@ -113,8 +112,7 @@ static void circle_print(struct waitfor *graph, size_t first, size_t victim, cha
 
 /* --- Resolving --- */
 
-/* Cancels the victim's wait: 1, or 2 if it is the wait of the very first step; 0 if it had ended already. */
-static int circle_resolve(struct waitfor *graph, size_t first)
+int deadlock_resolve(struct waitfor *graph, size_t first)
 {
 	char text[sizeof(((struct atlock_why *)NULL)->text)];
 	struct op *op = graph->op;
@@ -192,7 +190,7 @@ static int search_wait(struct waitfor *graph, struct slice lock, const struct re
 int deadlock_look(struct op *op, struct slice lock, const struct record_grant *held, const struct actor *waiter,
 		  const struct actor *behind, size_t n)
 {
-	struct waitfor graph = { .op = op };
+	struct waitfor graph = { .op = op, .most = WAITFOR_EDGES };
 	int rc = search_wait(&graph, lock, held, waiter, behind, n);
 
 	waitfor_free(&graph);
@@ -205,11 +203,11 @@ int deadlock_check_wait(struct op *op, struct slice lock, const struct record_gr
 	int rc;
 
 	do {
-		struct waitfor graph = { .op = op };
+		struct waitfor graph = { .op = op, .most = WAITFOR_EDGES };
 
 		rc = search_wait(&graph, lock, held, waiter, behind, n);
 		if (rc == 1)
-			rc = circle_resolve(&graph, 0);
+			rc = deadlock_resolve(&graph, 0);
 		waitfor_free(&graph);
 	} while (rc == 1);
 	return rc == 2 ? 1 : rc;
@@ -222,11 +220,11 @@ int deadlock_check(struct op *op, struct slice lock, const struct record_holder 
 	int rc = may_be_in_circle(op, &start);
 
 	while (rc > 0) {
-		struct waitfor graph = { .op = op };
+		struct waitfor graph = { .op = op, .most = WAITFOR_EDGES };
 
 		rc = waitfor_from(&graph, &start, false, &first);
 		if (rc == 1)
-			rc = circle_resolve(&graph, first);
+			rc = deadlock_resolve(&graph, first);
 		waitfor_free(&graph);
 	}
 	return rc;
@@ -252,7 +250,7 @@ static int refuse_circle(struct op *op, struct slice lock, const struct step *fi
 int deadlock_refuse(struct op *op, struct slice lock, const struct record_holder *holder)
 {
 	struct actor start = actor_of(lock, holder);
-	struct waitfor graph = { .op = op };
+	struct waitfor graph = { .op = op, .most = WAITFOR_EDGES };
 	size_t first = 0;
 	int rc = may_be_in_circle(op, &start);
 
@@ -262,71 +260,4 @@ int deadlock_refuse(struct op *op, struct slice lock, const struct record_holder
 		rc = refuse_circle(op, lock, &graph.steps[first]);
 	waitfor_free(&graph);
 	return rc;
-}
-
-/* --- The periodic pass --- */
-
-/*
- * Reads the waiter of an entry of the table of waits: 0, or 1 if its ticket is damaged. A damaged ticket is skipped; a request
- * that needs it reports it.
- */
-static int start_of(struct op *op, struct slice key, struct slice value, struct actor *out)
-{
-	const unsigned char *place = value.data;
-	struct ticket ticket;
-	struct slice lock;
-	int rc;
-
-	if (key.len < 11 || value.len < 2)
-		return op_corrupt(op, key, -EBADMSG);
-	lock = (struct slice){ place + 1, value.len - 1 };
-	rc = table_ticket_get(op, lock, place[0], record_number((const unsigned char *)key.data + key.len - 8),
-			      &ticket);
-	if (rc == 0)
-		*out = actor_of(lock, &ticket.record.holder);
-	return rc == 1 ? op_corrupt(op, key, -EBADMSG) : rc;
-}
-
-/* Searches from every waiting holder; after a victim was found, again from the same holder until there is no circle. */
-static int run_in_txn(struct op *op)
-{
-	struct record_key from = record_key_of(TABLE_WAITS, (struct slice){ NULL, 0 });
-	struct slice prefix = { from.data, 1 };
-	struct waitfor graph = { .op = op };
-	struct slice value = { NULL, 0 };
-	struct slice key = { NULL, 0 };
-	struct actor start;
-	size_t first = 0;
-	int victims = 0;
-	int rc;
-
-	while ((rc = store_next(op->txn, record_key_slice(&from), prefix, &key, &value)) == 0) {
-		rc = start_of(op, key, value, &start);
-		if (rc == 0)
-			rc = waitfor_from(&graph, &start, true, &first);
-		if (rc == 1)
-			rc = circle_resolve(&graph, first);
-		if (rc < 0)
-			break;
-		if (rc == 0) {
-			from = record_key_after(key);
-			continue;
-		}
-		victims++;
-		waitfor_free(&graph);
-	}
-	waitfor_free(&graph);
-	return rc < 0 ? rc : victims;
-}
-
-int atlock_run_deadlock(struct atlock *al)
-{
-	struct op op;
-
-	if (al == NULL)
-		return -EINVAL;
-	op_init(&op, al, NULL, NULL);
-	if (op.options->deadlock_policy == ATLOCK_DEADLOCK_OFF)
-		return 0;
-	return op_run(&op, run_in_txn);
 }

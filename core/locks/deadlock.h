@@ -1,5 +1,6 @@
 /*
- * Circles in the wait-for graph (waitfor.h), and which wait is cancelled. Private to core/; runs inside an operation's
+ * Circles in the wait-for graph (waitfor.h), and which wait is cancelled. Each search inside a change ends after WAITFOR_EDGES edges;
+ * the periodic pass, atlock_run_deadlock(), finds what is longer. Private to core/; runs inside an operation's
  * transaction.
  */
 #ifndef CORE_DEADLOCK_H
@@ -32,5 +33,11 @@ int deadlock_look(struct op *op, struct slice lock, const struct record_grant *h
  * now, so that no other wait is cancelled for it. Costs as much as deadlock_check().
  */
 int deadlock_refuse(struct op *op, struct slice lock, const struct record_holder *holder);
+
+/*
+ * Cancels the wait of the victim of a circle that was found, from step `first` to the top: 1, or 2 if it is the wait of the very
+ * first step; 0 if it had ended already.
+ */
+int deadlock_resolve(struct waitfor *graph, size_t first);
 
 #endif

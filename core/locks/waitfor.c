@@ -170,12 +170,18 @@ void waitfor_free(struct waitfor *graph)
 
 /* --- Edges --- */
 
+static bool is_tired(const struct waitfor *graph)
+{
+	return graph->most != 0 && graph->edges >= graph->most;
+}
+
 /* The holder of the lock that the step waits for: 0, or 1 if it is free. */
 static int edge_holder(struct waitfor *graph, const struct step *step, struct actor *to)
 {
 	struct record_lock record;
 	int rc = table_lock_get(graph->op, step->lock, &record);
 
+	graph->edges++;
 	if (rc != 0)
 		return rc;
 	if (!table_grant_is_held(graph->op, &record.grant))
@@ -188,9 +194,9 @@ static int edge_holder(struct waitfor *graph, const struct step *step, struct ac
 static int edge_own(struct waitfor *graph, struct step *top, struct actor *to)
 {
 	uint8_t rank;
-	int rc;
+	int rc = 1;
 
-	while ((rc = wait_next(graph->op, &top->actor, &top->number, &rank, &top->lock)) == 0) {
+	while (!is_tired(graph) && (rc = wait_next(graph->op, &top->actor, &top->number, &rank, &top->lock)) == 0) {
 		top->waiter = top->actor;
 		rc = edge_holder(graph, top, to);
 		if (rc != 1)
@@ -221,7 +227,7 @@ static int edge_behind(struct waitfor *graph, struct step *top, struct actor *to
 	struct ticket ticket;
 	int rc = top->next == 0 ? calls_load(graph, top) : 0;
 
-	while (rc == 0 && top->next < top->count) {
+	while (rc == 0 && !is_tired(graph) && top->next < top->count) {
 		rc = waits_ticket(graph->op, top->calls[top->next++], &top->lock, &ticket);
 		if (rc < 0)
 			return rc;
@@ -248,7 +254,7 @@ static int graph_search(struct waitfor *graph, size_t base, const struct actor *
 	struct mark *mark;
 	int rc = 0;
 
-	while (rc == 0 && graph->depth > base) {
+	while (rc == 0 && !is_tired(graph) && graph->depth > base) {
 		struct step *top = &graph->steps[graph->depth - 1];
 
 		rc = edge_own(graph, top, &to);

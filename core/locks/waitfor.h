@@ -28,8 +28,16 @@ struct step {
 	size_t count, next;
 };
 
+/*
+ * Edges that a search inside a change follows: it delays all other changes. A circle that is longer is left to the periodic pass,
+ * whose search delays none.
+ */
+#define WAITFOR_EDGES 1024
+
 struct waitfor {
 	struct op *op;
+	size_t most;  /* edges to follow; 0: all of them */
+	size_t edges; /* followed */
 	struct step *steps;
 	size_t depth, cap;
 	struct mark *marks;
@@ -45,7 +53,7 @@ int actor_waits(struct op *op, const struct actor *actor);
 
 /*
  * Searches for a path from `start` back to itself, or with `any` for any circle on the way: 1 and the index of the circle's first
- * step (its last is the top); 0 if there is none. Actors that an earlier search of the same graph finished are not entered again.
+ * step (its last is the top); 0 if there is none, or none within `graph->most` edges. Actors that an earlier search of the same graph finished are not entered again.
  */
 int waitfor_from(struct waitfor *graph, const struct actor *start, bool any, size_t *first);
 

@@ -51,6 +51,10 @@ struct pull_op {
 	struct record_pull record; /* as it will be */
 	bool known;                /* it has a record already */
 	bool removes;              /* a removal is not limited */
+	bool in_steps;             /* there is too much to close for one transaction: closes a part */
+	bool more;                 /* and there may be more */
+	struct bound_place place;  /* where this part begins */
+	struct bound_place next;   /* where the next one does */
 };
 
 static int pull_event(struct op *op, enum atlock_event_type type, const struct atlock_pull_name *pull, const char *part,
@@ -276,10 +280,10 @@ static int clear_in_txn(struct op *op)
 	return rc < 0 ? rc : change_end(op, change);
 }
 
-static int close_in_txn(struct op *op)
+/* Reads whether the caller may close it, and in how many steps. */
+static int close_look(struct op *op)
 {
 	struct pull_op *change = op->arg;
-	struct record_key key = record_key_of(TABLE_PULL, pull_slice(change->pull));
 	struct atlock_pull pull;
 	int rc = atlock_pull_split(change->pull, &pull);
 
@@ -288,20 +292,46 @@ static int close_in_txn(struct op *op)
 	if (rc == 0)
 		rc = change_all(op, change);
 	if (rc == 0)
-		rc = bound_close_pull(op, pull.repo, pull.num, &change->released);
-	if (rc < 0 || !change->known)
-		return rc;
-	rc = projects_drop(op, change);
+		rc = bound_may_close_pull(op, pull.repo, pull.num);
+	change->in_steps = rc == 1;
+	return rc < 0 ? rc : 0;
+}
+
+static int record_drop(struct op *op, struct pull_op *change)
+{
+	struct record_key key = record_key_of(TABLE_PULL, pull_slice(change->pull));
+	struct record_key meta = record_key_of(TABLE_PULL_TEXT, pull_slice(change->pull));
+	int rc = projects_drop(op, change);
+
 	if (rc == 0)
 		rc = store_del(op->txn, record_key_slice(&key));
-	key = record_key_of(TABLE_PULL_TEXT, pull_slice(change->pull));
 	if (rc >= 0)
-		rc = store_del(op->txn, record_key_slice(&key));
+		rc = store_del(op->txn, record_key_slice(&meta));
 	return rc < 0 ? rc : pull_event(op, ATLOCK_EVENT_PULL_CLOSED, change->pull, "", (struct slice){ NULL, 0 }, "");
 }
 
-static int pull_run(struct atlock *al, const struct atlock_caller *caller, struct pull_op *change, op_fn *fn,
-		    struct atlock_why *why)
+/* What was written about it goes with the last part of its locks. */
+static int close_in_txn(struct op *op)
+{
+	struct pull_op *change = op->arg;
+	struct atlock_pull pull;
+	int rc = atlock_pull_split(change->pull, &pull);
+
+	if (rc == 0)
+		rc = change_begin(op, change);
+	if (rc == 0)
+		rc = change_all(op, change);
+	change->next = change->place;
+	if (rc == 0)
+		rc = bound_close_pull(op, pull.repo, pull.num, change->in_steps ? &change->next : NULL,
+				      &change->released);
+	change->more = rc == 1;
+	return rc == 0 && change->known ? record_drop(op, change) : rc;
+}
+
+/* What can be refused without the store. */
+static int pull_start(struct atlock *al, const struct atlock_caller *caller, const struct pull_op *change,
+		      struct atlock_why *why)
 {
 	int rc;
 
@@ -310,9 +340,15 @@ static int pull_run(struct atlock *al, const struct atlock_caller *caller, struc
 	rc = rules_caller(caller, why);
 	if (rc == 0 && !change->removes)
 		rc = limit_rate(al, caller, why);
-	if (rc < 0)
-		return metrics_refused(al, METRICS_PULLS, rc, why);
-	return op_call(al, caller, METRICS_PULLS, fn, change, why);
+	return rc < 0 ? metrics_refused(al, METRICS_PULLS, rc, why) : 0;
+}
+
+static int pull_run(struct atlock *al, const struct atlock_caller *caller, struct pull_op *change, op_fn *fn,
+		    struct atlock_why *why)
+{
+	int rc = pull_start(al, caller, change, why);
+
+	return rc < 0 ? rc : op_call(al, caller, METRICS_PULLS, fn, change, why);
 }
 
 int atlock_pull_write(struct atlock *al, const struct atlock_caller *caller, const struct atlock_pull_name *pull,
@@ -375,9 +411,23 @@ int atlock_pull_close(struct atlock *al, const struct atlock_caller *caller, con
 		      size_t *released, struct atlock_why *why)
 {
 	struct pull_op change = { .pull = pull, .removes = true };
-	int rc = pull_run(al, caller, &change, close_in_txn, why);
+	size_t count = 0;
+	struct op look;
+	int rc = pull_start(al, caller, &change, why);
 
+	if (rc < 0)
+		return rc;
+	op_init(&look, al, caller, why);
+	look.arg = &change;
+	rc = op_view(&look, close_look);
+	if (rc < 0)
+		return metrics_refused(al, METRICS_PULLS, rc, why);
+	do {
+		rc = op_call(al, caller, METRICS_PULLS, close_in_txn, &change, why);
+		count += rc < 0 ? 0 : change.released;
+		change.place = change.next;
+	} while (rc >= 0 && change.more);
 	if (rc >= 0 && released != NULL)
-		*released = change.released;
+		*released = count;
 	return rc < 0 ? rc : 0;
 }

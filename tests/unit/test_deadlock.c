@@ -11,6 +11,8 @@
 
 #include <cmocka.h>
 
+#include "waitfor.h"
+
 #define CYCLE_MAX 50
 #define TEXT_MAX 48
 
@@ -87,6 +89,39 @@ static void closing_a_cycle_of_any_length_is_refused(void **state)
 		victim_is(told, lengths[i], SIZE_MAX);
 		(void)stage_teardown((void **)&s);
 	}
+}
+
+enum {
+	LONG = WAITFOR_EDGES + 2
+}; /* one more than the longest that a call finds: its own wait is no edge of the search */
+
+/* A call searches so far and no further, since others wait for it; the periodic pass goes the whole way. */
+static void a_circle_too_long_for_a_call_is_found_by_the_periodic_pass(void **state)
+{
+	struct told **told = calloc(LONG, sizeof(struct told *));
+	struct stage *s = *state;
+	uint64_t before;
+
+	assert_non_null(told);
+	assert_int_equal(cycle_make(s, LONG, NULL, told), 1);
+	victim_is(told, LONG, SIZE_MAX);
+	before = stage_commits(s);
+	assert_int_equal(atlock_run_deadlock(s->al), 1);
+	victim_is(told, LONG, LONG - 1);
+	assert_int_equal(stage_commits(s), before + 1);
+	/* A pass that finds nothing makes no change, so that it delays none. */
+	assert_int_equal(atlock_run_deadlock(s->al), 0);
+	assert_int_equal(stage_commits(s), before + 1);
+	free(told);
+}
+
+static void the_longest_circle_that_a_call_finds(void **state)
+{
+	struct told **told = calloc(LONG, sizeof(struct told *));
+
+	assert_non_null(told);
+	assert_int_equal(cycle_make(*state, LONG - 1, NULL, told), -EDEADLK);
+	free(told);
 }
 
 /* Once the victim lets go of what it has, the others proceed one after the other. */
@@ -410,15 +445,18 @@ static void ten_thousand_waiters_are_searched_quickly(void **state)
 	for (size_t i = 0; i + 1 < COUNT; i++)
 		assert_int_equal(stage_enqueue(s, lock_of(i + 1, lock), holder_of(i, holder), ATLOCK_NORMAL, NULL), 0);
 	assert_int_equal(atlock_run_deadlock(s->al), 0);
-	assert_int_equal(stage_wait(s, "global/lock-0", holder_of(COUNT - 1, holder), ATLOCK_NORMAL, told, NULL),
-			 -EDEADLK);
+	assert_int_equal(stage_wait(s, "global/lock-0", holder_of(COUNT - 1, holder), ATLOCK_NORMAL, told, NULL), 1);
 	assert_int_equal(told->times, 0);
+	assert_int_equal(atlock_run_deadlock(s->al), 1);
+	assert_int_equal(told->err, -EDEADLK);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(closing_a_cycle_of_any_length_is_refused),
+		STAGED(a_circle_too_long_for_a_call_is_found_by_the_periodic_pass),
+		STAGED(the_longest_circle_that_a_call_finds),
 		STAGED(others_of_the_cycle_proceed),
 		STAGED(refused_wait_leaves_an_event_and_no_ticket),
 		STAGED(ticket_that_closes_a_cycle_is_refused),

@@ -293,6 +293,65 @@ static void closing_is_one_transaction_with_an_event_each(void **state)
 	assert_string_equal(stage_events(s), "");
 }
 
+/* Makes as many locks of the pull request, one after another in directory d. */
+static void locks_make(struct stage *s, const char *repo, const char *as, size_t count)
+{
+	char lock[64];
+
+	for (size_t i = 0; i < count; i++) {
+		(void)snprintf(lock, sizeof(lock), "repos/%s/-/d/-/%zu", repo, i);
+		assert_int_equal(stage_acquire(s, lock, as, 0), 0);
+	}
+}
+
+/* Many locks end a part at a time, so that other users' calls come in between. */
+static void closing_many_is_done_in_steps(void **state)
+{
+	enum { MANY = 3000, STEP = 256 };
+	struct stage *s = *state;
+	struct atlock_pull_name pull = pull_named(PULL);
+	struct atlock_caller alice = stage_caller("alice@1");
+	size_t released = 0;
+	uint64_t before;
+
+	mem_world_faults(s->world)->rerun_percent = 0;
+	locks_make(s, "acme/infra", "alice@pr:5", MANY);
+	locks_make(s, "acme/infra-x", "alice@pr:5", 1);
+	assert_int_equal(pull_write(s, "alice@1", ATLOCK_PULL_PROJECTS, "head=aa\na\tw\t\tapplied\n"), 0);
+	/* All rights are asked before the first of them ends. */
+	assert_int_equal(stage_acquire(s, "repos/acme/infra/-/z/-/w", "bob@pr:5", 0), 0);
+	before = stage_commits(s);
+	assert_int_equal(atlock_pull_close(s->al, &alice, &pull, &released, &s->why), -EPERM);
+	assert_int_equal(stage_commits(s), before);
+	assert_int_equal(stage_release(s, "repos/acme/infra/-/z/-/w", "bob@pr:5"), 0);
+	before = stage_commits(s);
+	assert_int_equal(atlock_pull_close(s->al, &alice, &pull, &released, &s->why), 0);
+	assert_int_equal(released, MANY);
+	assert_int_equal(stage_commits(s), before + (MANY + STEP - 1) / STEP);
+	assert_string_equal(stage_holder(s, "repos/acme/infra/-/d/-/0"), "free");
+	assert_string_equal(stage_holder(s, "repos/acme/infra/-/d/-/2999"), "free");
+	assert_string_equal(stage_holder(s, "repos/acme/infra-x/-/d/-/0"), "alice@pr:5");
+	pull_is(s, ATLOCK_PULL_PROJECTS, "");
+}
+
+/* Locks of another repository are passed over, some thousand in a transaction. */
+static void closing_reads_only_so_much_at_once(void **state)
+{
+	struct stage *s = *state;
+	struct atlock_pull_name pull = pull_named(PULL);
+	struct atlock_caller alice = stage_caller("alice@1");
+	uint64_t before;
+	size_t released;
+
+	mem_world_faults(s->world)->rerun_percent = 0;
+	locks_make(s, "acme/infra-x", "alice@pr:5", 5000);
+	locks_make(s, "acme/infra", "alice@pr:5", 3);
+	before = stage_commits(s);
+	assert_int_equal(atlock_pull_close(s->al, &alice, &pull, &released, &s->why), 0);
+	assert_int_equal(released, 3);
+	assert_int_equal(stage_commits(s), before + 1); /* a step that ends none writes nothing */
+}
+
 static void nobody_closes_over_anothers_locks(void **state)
 {
 	struct stage *s = *state;
@@ -467,6 +526,8 @@ int main(void)
 		STAGED(meta_is_kept_without_secrets),
 		STAGED(summary_counts),
 		STAGED(closing_is_one_transaction_with_an_event_each),
+		STAGED(closing_many_is_done_in_steps),
+		STAGED(closing_reads_only_so_much_at_once),
 		STAGED(nobody_closes_over_anothers_locks),
 		STAGED(only_writer_and_administrator_change_all_of_it),
 		STAGED(a_projects_lock_is_the_right_to_its_status_only),
