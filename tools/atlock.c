@@ -110,10 +110,14 @@ static const struct command commands[] = {
 	  "      --all            every command, with a line about it\n"
 	  "\nExample: atlock help run\n",
 	  cmd_help },
-	{ "import", "[--dry-run] FILE|redis://[USER:PASSWORD@]HOST:PORT/DB|-", "take over what Atlantis holds",
+	{ "import", "[--dry-run] [--owner USER] [--map FROM=TO]... FILE|redis://[USER:PASSWORD@]HOST:PORT/DB|-",
+	  "take over what Atlantis holds",
 	  "Reads Atlantis' Bolt file or Redis, or lines of `atlock export`. What is held here stays.\n"
 	  "\n"
-	  "      --dry-run             say what would happen, and change nothing\n" FOREIGN_OPTIONS "\n"
+	  "      --dry-run             say what would happen, and change nothing\n"
+	  "  -o, --owner USER          this user holds the locks (else the users that the records name)\n"
+	  "      --map FROM=TO         locks of the user FROM are held by TO here; may be repeated\n" FOREIGN_OPTIONS
+	  "\n"
 	  "A password for Redis is better given in $ATLOCK_REDIS_PASSWORD.\n"
 	  "\nExample: atlock import --dry-run /var/lib/atlantis/atlantis.db\n",
 	  cmd_import },

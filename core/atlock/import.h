@@ -43,6 +43,9 @@ void atlock_foreign_clear(struct atlock_foreign_record *record);
 
 struct atlock_foreign;
 
+/* The key of a lock's text that has its owner here, if an import gave it to another user than Atlantis names. */
+#define ATLOCK_FOREIGN_MAPPED "imported_for"
+
 #define ATLOCK_FOREIGN_OLDER 1U       /* of a Bolt file whose newest state is damaged, read the one before it */
 #define ATLOCK_FOREIGN_BEFORE_0_25 2U /* statuses have the numbers that Atlantis used before 0.25 */
 

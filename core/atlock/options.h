@@ -66,6 +66,7 @@ struct atlock_options {
 	int64_t log;                  /* enum atlock_log_target: auto is stderr with -f, else syslog (auto) */
 	int64_t log_level;            /* enum atlock_log_level (info) */
 	char admin_group[64];         /* group whose members are administrators ("": none) */
+	char pull_users[256];         /* user names and @groups for which "@pr:N" of a repository is one holder ("") */
 	char on_event[256];           /* shell command that reads each event on its standard input ("": none) */
 	char policy[256];             /* file of rules that say who may do what ("": none) */
 	char store[256];              /* where the locks are kept: a directory, or scheme:address ("") */

@@ -81,7 +81,8 @@ static json_t *lock_value(const struct held *held, const char *path)
 		snprintf(who, sizeof(who), "pr:%" PRIu64, held->num);
 		if (strcmp(old.who, who) != 0)
 			json_object_set_new(kept, "Pull", pull_make("", held->parts.repo, held->num, "", held->owner));
-		if (strcmp(old.owner, held->owner) != 0)
+		if (strcmp(old.owner, held->owner) != 0 &&
+		    strcmp(atlantis_string(held->line, "meta." ATLOCK_FOREIGN_MAPPED), held->owner) != 0)
 			json_object_set_new(kept, "User", json_pack("{s:s}", "Username", held->owner));
 	}
 	atlock_foreign_clear(&old);

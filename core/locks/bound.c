@@ -73,7 +73,8 @@ static uint64_t leaving_after(const struct leaving *leaving, struct slice owner)
 
 static bool may_leave(const struct op *op, const struct leaving *leaving, struct slice owner)
 {
-	return !leaving->closing || op->caller->admin || slice_equal(owner, slice_of(op->caller->owner));
+	return !leaving->closing || op->caller->admin || op->caller->pull_user ||
+	       slice_equal(owner, slice_of(op->caller->owner));
 }
 
 /* Ends a held lock: 1, or 0 if it is not one of those to be ended. */

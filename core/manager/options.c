@@ -110,6 +110,8 @@ static const struct option options[] = {
 	  .help = "who a caller without \"@who\" is" },
 	{ .name = "admin_group", AT(admin_group), .type = OPTION_TEXT, .initial = "",
 	  .help = "group whose members are administrators" },
+	{ .name = "pull_users", AT(pull_users), .type = OPTION_TEXT, .initial = "",
+	  .help = "users and @groups, with spaces between them, who act for every pull request (@pr:N)" },
 	{ .name = "admin_rm", AT(admin_rm), .type = OPTION_WORD, .initial = "named",
 	  .words = admin_rm_words,
 	  .help = "named: administrators act on another's lock by LOCK@WHO alone; any: by its plain name too" },

@@ -258,3 +258,30 @@ int users_in_group(struct users *users, uid_t uid, const char *group)
 	pthread_mutex_unlock(&users->mutex);
 	return fresh ? answer : groups_ask(users, uid, now, gid);
 }
+
+/* One entry of a list: a user's name, or a group after '@'. */
+static bool entry_has(struct users *users, uid_t uid, const char *name, const char *entry, size_t len)
+{
+	char group[GROUP_MAX];
+
+	if (entry[0] != '@')
+		return strlen(name) == len && memcmp(name, entry, len) == 0;
+	if (len > sizeof(group))
+		return false;
+	memcpy(group, entry + 1, len - 1);
+	group[len - 1] = '\0';
+	return users_in_group(users, uid, group) == 0;
+}
+
+bool users_listed(struct users *users, uid_t uid, const char *name, const char *list)
+{
+	size_t len;
+
+	for (; *list != '\0'; list += len) {
+		list += strspn(list, USERS_BETWEEN);
+		len = strcspn(list, USERS_BETWEEN);
+		if (len > 0 && entry_has(users, uid, name, list, len))
+			return true;
+	}
+	return false;
+}

@@ -11,12 +11,14 @@
 #ifndef CORE_USERS_H
 #define CORE_USERS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
 #include "atlock.h"
 
+#define USERS_BETWEEN " ," /* what stands between the entries of a list */
 #define USERS_KEEP (60 * ATLOCK_SECOND)
 #define USERS_SLOTS 1024      /* maximum of cached users */
 #define USERS_GROUP_SLOTS 512 /* maximum of cached groups */
@@ -50,5 +52,8 @@ int users_find(struct users *users, const char *name, uid_t *uid, gid_t *gid);
 
 /* Whether the user is in this group, as primary group or as a member: 0 yes, 1 no. The group "" has no members. */
 int users_in_group(struct users *users, uid_t uid, const char *group);
+
+/* Whether a list of user names and @groups, with spaces or commas between them, has this user. A failed lookup is a no. */
+bool users_listed(struct users *users, uid_t uid, const char *name, const char *list);
 
 #endif

@@ -15,14 +15,23 @@
 #include "text.h"
 #include "why.h"
 
+/* Elsewhere the number of a pull request says not of which repository. */
+static bool in_repository(const struct op *op)
+{
+	return op->request != NULL && op->request->name->key[0] == NAME_TREE_REPOS;
+}
+
 /*
  * A session, process or open file is the same only within one boot; a process or session also needs the same start. A session's
- * start may be unknown, if its leader had exited before it was read: then the number must do.
+ * start may be unknown, if its leader had exited before it was read: then the number must do. For pull_users, who run the
+ * automation of pull requests, a pull request is one holder whatever owner the record names: an import writes its author there.
  */
 bool rules_is_holder(const struct op *op, const struct record_holder *holder, const struct atlock_caller *caller)
 {
-	if (!slice_equal(holder->owner, slice_of(caller->owner)) || !slice_equal(holder->who, slice_of(caller->who)))
+	if (!slice_equal(holder->who, slice_of(caller->who)))
 		return false;
+	if (!slice_equal(holder->owner, slice_of(caller->owner)))
+		return caller->pull_user && holder_kind(caller->who) == HOLDER_PULL && in_repository(op);
 	switch (holder_kind(caller->who)) {
 	case HOLDER_PROCESS: return holder->boot == op->al->boot && holder->start == caller->bound_start;
 	case HOLDER_SESSION:

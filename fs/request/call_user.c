@@ -17,6 +17,17 @@ bool caller_overrides(struct call *call, const struct atlock_name *name)
 	return may;
 }
 
+bool caller_continues(struct call *call, const struct atlock_name *name)
+{
+	struct atlock_why why = call->why;
+	struct atlock_caller caller;
+	bool is = caller_identify(call, name->who, &caller) == 0 && caller.pull_user &&
+		  atlock_holds(call->al, name, &caller, NULL, NULL) == 0;
+
+	call->why = why;
+	return is;
+}
+
 int caller_naming(struct call *call, const struct atlock_name *name, struct atlock_caller *out)
 {
 	int err = caller_identify(call, name->who, out);

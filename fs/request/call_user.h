@@ -19,6 +19,9 @@ int caller_naming(struct call *call, const struct atlock_name *name, struct atlo
  */
 bool caller_overrides(struct call *call, const struct atlock_name *name);
 
+/* Whether the caller, one of pull_users, is the holder that the name's who says, whatever owner the record names. */
+bool caller_continues(struct call *call, const struct atlock_name *name);
+
 /* caller_user() for an open file, which keeps the rights of the user who opened it for writing; `handle` may be NULL. */
 int caller_opener(struct call *call, const struct handle *handle, struct atlock_caller *out);
 

@@ -102,10 +102,10 @@ int lock_lookup(struct call *call, struct node *dir, const char *name, struct fo
 	err = lock_view(call, &lock, &view);
 	/*
 	 * "@who" names a holder, which is owner and who: another user's lock of the same who is a different one, except
-	 * for callers who may override it.
+	 * for callers who may override it, and pull_users.
 	 */
 	if (err == 0 && lock.who[0] != '\0' && view.uid != call->ctx->uid && call->ctx->uid != 0 &&
-	    !caller_overrides(call, &lock))
+	    !caller_continues(call, &lock) && !caller_overrides(call, &lock))
 		err = 1;
 	if (err == 0) {
 		out->kind = &kind_lock;
@@ -124,13 +124,29 @@ int lock_lookup(struct call *call, struct node *dir, const char *name, struct fo
 	return err != 1 ? err : flocked_failed(call) ? -EIO : -ENOENT;
 }
 
+/* A user of pull_users who is the holder has the holder's rights. */
+static bool continues_and_may(struct call *call, const struct node *node, const struct atlock_view *view, int want)
+{
+	struct atlock_why why = call->why;
+	struct atlock_name name;
+
+	if (lock_name(call, node, &name) < 0 || name.who[0] == '\0' || !caller_continues(call, &name) ||
+	    permit_mode(call, view->mode, call->ctx->uid, view->gid, want) < 0) {
+		call->why = why;
+		return false;
+	}
+	call->why.text[0] = '\0';
+	return true;
+}
+
 /* The kernel may have found the name in its cache, so the directory is checked here as well. */
 int lock_may(struct call *call, const struct node *node, const struct atlock_view *view, int want)
 {
 	char path[ATLOCK_PATH_MAX];
 	int err = permit_see(call, node);
 
-	if (err < 0 || permit_mode(call, view->mode, view->uid, view->gid, want) == 0)
+	if (err < 0 || permit_mode(call, view->mode, view->uid, view->gid, want) == 0 ||
+	    continues_and_may(call, node, view, want))
 		return err;
 	if (atlock_name_show(call->al, &view->name, path, sizeof(path)) < 0)
 		(void)snprintf(path, sizeof(path), "%s", node->component);

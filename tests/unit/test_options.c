@@ -164,6 +164,7 @@ static void defaults_are_as_documented(void **state)
 		{ "sync", "commit" },
 		{ "identity", "session" },
 		{ "admin_group", "" },
+		{ "pull_users", "" },
 		{ "admin_rm", "named" },
 		{ "policy", "" },
 		{ "max_locks_per_user", "50000" },

@@ -212,6 +212,23 @@ static void no_group_has_no_members(void **state)
 	assert_int_equal(base.asked, 0);
 }
 
+static void list_has_users_and_groups(void **state)
+{
+	static const struct {
+		const char *list;
+		bool has;
+	} cases[] = {
+		{ "", false },           { "alice", true },     { "alic", false },      { "alice2", false },
+		{ "bob alice", true },   { "bob,alice", true }, { " , alice ,", true }, { "@admins", true },
+		{ "bob @admins", true }, { "@others", false },  { "@", false },         { "@alice", true },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		assert_int_equal(users_listed(*state, 1000, "alice", cases[i].list), cases[i].has);
+	base.err = -EIO;
+	assert_false(users_listed(*state, 1001, "bob", "@admins"));
+}
+
 static void user_is_found_by_name_or_number(void **state)
 {
 	uid_t uid;
@@ -329,6 +346,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(failing_data_base_is_not_asked_at_every_call, setup, teardown),
 		cmocka_unit_test_setup_teardown(membership_is_remembered_per_group, setup, teardown),
 		cmocka_unit_test_setup_teardown(no_group_has_no_members, setup, teardown),
+		cmocka_unit_test_setup_teardown(list_has_users_and_groups, setup, teardown),
 		cmocka_unit_test_setup_teardown(user_is_found_by_name_or_number, setup, teardown),
 		cmocka_unit_test_setup_teardown(misspelled_number_is_nobody, setup, teardown),
 		cmocka_unit_test(system_knows_root),

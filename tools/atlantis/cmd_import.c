@@ -3,12 +3,15 @@
  * with all its fields or not at all, and a second run continues where the first one ended. A lock that is held here already stays.
  */
 #include <atlock/import.h>
+#include <bsd/string.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
 #include <inttypes.h>
+#include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "atlantis_commands.h"
 #include "choice.h"
@@ -20,8 +23,14 @@
 
 enum outcome { OUT_DONE, OUT_THERE, OUT_CONFLICT, OUT_PASSED, OUTCOMES };
 
+#define MAPS_MAX 256
+
 struct import {
 	struct sides sides;
+	const char *owner;          /* --owner: holds all locks of users that no --map names; or NULL */
+	const char *maps[MAPS_MAX]; /* --map: "alice=bob" */
+	size_t map_count;
+	char self[ATLOCK_OWNER_MAX + 1];
 	struct progress progress;
 	bool dry;
 	bool admin;
@@ -38,16 +47,23 @@ static void say(struct import *import, enum term_color color, const char *word, 
 	term_item(color, word, path, text);
 }
 
+/* Whether another user than the caller shall have the lock, which only administrators can ask for. */
+static bool is_given(const struct import *import, const struct atlock_foreign_record *record)
+{
+	return record->owner[0] != '\0' && strcmp(record->owner, import->self) != 0;
+}
+
 /* One write to wait/<lock>@<who> takes a lock with all its fields; O_NONBLOCK: it does not wait. */
 static int lock_import(const struct import *import, const struct atlock_foreign_record *record)
 {
 	char path[ATLOCK_PATH_MAX + ATLOCK_WHO_MAX + 16];
+	bool given = is_given(import, record);
 	char *text;
 	int err;
 
 	snprintf(path, sizeof(path), "wait/%s@%s", record->path, record->who);
-	if (asprintf(&text, "%s%s%s%s", record->owner[0] == '\0' ? "" : "owner=", record->owner,
-		     record->owner[0] == '\0' ? "" : "\n", record->text) < 0)
+	if (asprintf(&text, "%s%s%s%s", given ? "owner=" : "", given ? record->owner : "", given ? "\n" : "",
+		     record->text) < 0)
 		return -ENOMEM;
 	err = mount_write(&import->sides.mount, path, O_NONBLOCK, text);
 	free(text);
@@ -130,8 +146,40 @@ static int written(struct import *import, const struct atlock_foreign_record *re
 static void would(struct import *import, const struct atlock_foreign_record *record)
 {
 	say(import, TERM_GREEN, "would import", record->path, record->who);
-	if (record->owner[0] != '\0' && !import->admin)
+	if (is_given(import, record) && !import->admin)
 		import->refused = true;
+}
+
+/* Whom the lock of this user shall belong to here; NULL: to the user of the same name. */
+static const char *owner_here(const struct import *import, const char *owner)
+{
+	size_t len = strlen(owner);
+
+	for (size_t i = 0; i < import->map_count; i++)
+		if (strncmp(import->maps[i], owner, len) == 0 && import->maps[i][len] == '=')
+			return import->maps[i] + len + 1;
+	return import->owner;
+}
+
+/*
+ * Gives the lock to the user whom --map or --owner names. The line tells an export that Atlantis has another name for him. No
+ * administrator is needed for a lock that the caller takes himself.
+ */
+static int record_map(const struct import *import, struct atlock_foreign_record *record)
+{
+	const char *to = record->kind == ATLOCK_FOREIGN_LOCK && record->owner[0] != '\0'
+				 ? owner_here(import, record->owner)
+				 : NULL;
+	char *text;
+
+	if (to != NULL && strcmp(to, record->owner) != 0) {
+		if (asprintf(&text, "%s" ATLOCK_FOREIGN_MAPPED "=%s\n", record->text, to) < 0)
+			return -ENOMEM;
+		free(record->text);
+		record->text = text;
+		strlcpy(record->owner, to, sizeof(record->owner));
+	}
+	return 0;
 }
 
 /* Imports one record. -1: go on; else the exit code that ends the import. */
@@ -173,7 +221,8 @@ static int import_all(struct import *import)
 			say(import, TERM_YELLOW, "passed over", why.text, "");
 			import->outcomes[OUT_PASSED]++;
 		} else {
-			code = import_one(import, &record);
+			code = record_map(import, &record) < 0 ? tool_no_memory(import->sides.tool)
+							       : import_one(import, &record);
 		}
 		progress_step(&import->progress);
 	}
@@ -207,14 +256,39 @@ static int summary(const struct import *import, int code)
 	return import->outcomes[OUT_CONFLICT] + import->outcomes[OUT_PASSED] > 0 ? EXIT_REFUSED : EXIT_DONE;
 }
 
+static int owner_refuse(const struct import *import)
+{
+	return tool_usage(import->sides.tool,
+			  "users are given as --owner atlantis, or --map alice=bob; names have at most %d bytes",
+			  ATLOCK_OWNER_MAX);
+}
+
+/* The name that locks of the caller have as owner; "" if the system does not know it. */
+static void self_read(char out[ATLOCK_OWNER_MAX + 1])
+{
+	const struct passwd *user = getpwuid(geteuid());
+
+	strlcpy(out, user == NULL ? "" : user->pw_name, ATLOCK_OWNER_MAX + 1);
+}
+
 static int option_take(void *arg, int letter)
 {
 	struct import *import = arg;
+	const char *at;
 
-	if (letter != 'D')
-		return sides_option(&import->sides, letter);
-	import->dry = true;
-	return -1;
+	switch (letter) {
+	case 'D': import->dry = true; return -1;
+	case 'o': import->owner = optarg; return strlen(optarg) <= ATLOCK_OWNER_MAX ? -1 : owner_refuse(import);
+	case 'M':
+		if (import->map_count == MAPS_MAX)
+			return tool_usage(import->sides.tool, "at most %d of --map", MAPS_MAX);
+		import->maps[import->map_count++] = optarg;
+		at = strchr(optarg, '=');
+		return at != NULL && at != optarg && at[1] != '\0' && strlen(at + 1) <= ATLOCK_OWNER_MAX
+			       ? -1
+			       : owner_refuse(import);
+	default: return sides_option(&import->sides, letter);
+	}
 }
 
 int cmd_import(struct tool *tool, int argc, char **argv)
@@ -225,6 +299,7 @@ int cmd_import(struct tool *tool, int argc, char **argv)
 
 	if (code >= 0)
 		return code;
+	self_read(import.self);
 	code = sides_open(&import.sides, argv[optind]);
 	if (code == EXIT_DONE) {
 		import.admin = mount_admin(&import.sides.mount);

@@ -1,0 +1,82 @@
+#!/bin/bash
+# Option pull_users: for the users who run the automation of pull requests, @pr:N of a repository is one holder.
+# root
+. tests/mount/lib.sh
+. tests/mount/import.inc
+
+LOCK=repos/acme/infra/-/modules/vpc/-/prod
+
+record() { # <pull number> <user>: a lock of Atlantis', as a line of an export
+	jq -cn --argjson num "$1" --arg user "$2" '{bucket: "runLocks", key: "acme/infra/modules/vpc/prod/", value: {
+		Project: {ProjectName: "", RepoFullName: "acme/infra", Path: "modules/vpc"}, Pull: {Num: $num, Author: $user},
+		User: {Username: $user}, Workspace: "prod", Time: "2026-08-20T10:45:59Z"}}'
+}
+
+# The lock that was imported for alice goes on as the automation's, for each of its users, and for no other.
+continued() {
+	mount_fs -o 'pull_users=nobody-such @atlt2'
+	record 7 alice | expect_ok atlock import -
+	expect_equal "$(field "$MNT/$LOCK" owner)" alice
+
+	expect_status 1 as_user atlt1 touch "$MNT/$LOCK@pr:7"
+	expect_status 1 as_user atlt1 rm "$MNT/$LOCK@pr:7"
+	expect_status 1 as_user atlt2 touch "$MNT/$LOCK@pr:8"
+	expect_status 1 as_user atlt2 rm "$MNT/$LOCK"
+	expect_equal "$(field "$MNT/$LOCK" owner)" alice
+
+	# It is taken again, renewed, written to, and released as by its holder, not by force.
+	expect_ok as_user atlt2 touch "$MNT/$LOCK@pr:7"
+	expect_ok as_user atlt2 sh -c 'echo reason=apply >>"$1"' sh "$MNT/$LOCK@pr:7"
+	expect_ok as_user atlt2 timeout 20 cat "$MNT/wait/$LOCK@pr:7"
+	expect_equal "$(field "$MNT/$LOCK" owner)" alice
+	expect_equal "$(field "$MNT/$LOCK" reason)" apply
+	expect_ok as_user atlt2 rm "$MNT/$LOCK@pr:7"
+	expect_equal "$(tail -n 1 "$MNT/events/"*.jsonl | jq -r .type)" released
+
+	# What two users of the list take is one holder's; a change of the list counts at once.
+	echo 'atlt1,atlt2' >"$MNT/config/pull_users"
+	expect_ok as_user atlt1 touch "$MNT/$LOCK@pr:9"
+	expect_ok as_user atlt2 touch "$MNT/$LOCK@pr:9"
+	echo atlt1 >"$MNT/config/pull_users"
+	expect_status 1 as_user atlt2 touch "$MNT/$LOCK@pr:9"
+	echo 'atlt1 atlt2' >"$MNT/config/pull_users"
+
+	# Outside of repos/ the number says not of which repository.
+	expect_ok as_user atlt1 touch "$MNT/custom/it@pr:9"
+	expect_status 1 as_user atlt2 touch "$MNT/custom/it@pr:9"
+	expect_status 1 as_user atlt2 rm "$MNT/custom/it@pr:9"
+}
+
+# Whoever of them closes a pull request releases what it holds.
+closed() {
+	mount_fs -o pull_users=atlt2
+	record 7 alice | expect_ok atlock import -
+	expect_status 1 as_user atlt1 rmdir "$MNT/pulls/github.com/acme/infra/-/7"
+	expect_ok test -e "$MNT/$LOCK"
+	expect_ok as_user atlt2 rmdir "$MNT/pulls/github.com/acme/infra/-/7"
+	expect_status 1 test -e "$MNT/$LOCK"
+}
+
+# Import gives locks to other users than Atlantis names, and says the same as before when it is compared or exported.
+mapped() {
+	mount_fs
+	record 7 alice >"$T/lines"
+	expect_ok atlock import --map alice=atlt1 --owner atlt2 "$T/lines"
+	expect_equal "$(field "$MNT/$LOCK" owner)" atlt1
+	expect_equal "$(field "$MNT/$LOCK" uid)" "$(id -u atlt1)"
+	expect_status 0 atlock import --map alice=atlt1 --owner atlt2 "$T/lines"
+	expect_equal "$(last_line)" \
+		'imported 0 locks, 0 pull requests, 0 global locks; 1 was there already, 0 conflicts, 0 passed over'
+	expect_status 0 atlock verify --against "$T/lines"
+	expect_equal "$(atlock export | jq -r .value.User.Username)" alice
+	expect_ok as_user atlt1 rm "$MNT/$LOCK@pr:7"
+
+	# Only administrators take locks for others: oneself is no other.
+	chmod 644 "$T/lines"
+	expect_status 77 as_user atlt2 "$ATLOCK" -m "$MNT" import --owner atlt1 "$T/lines"
+	expect_ok as_user atlt2 "$ATLOCK" -m "$MNT" import --owner atlt2 "$T/lines"
+	expect_equal "$(field "$MNT/$LOCK" owner)" atlt2
+	expect_status 64 atlock import --map alice "$T/lines"
+}
+
+behaviours continued closed mapped
