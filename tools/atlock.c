@@ -175,9 +175,10 @@ static const struct command commands[] = {
 	  "      --key-file FILE  its key, if it is encrypted\n"
 	  "\nExample: atlock queue custom/deploy\n",
 	  cmd_queue },
-	{ "renew", "[-t TIME|--add TIME] LOCK...", "make leases longer",
+	{ "renew", "[-t TIME|--add TIME] [--if-version N] LOCK|ID|KEY...", "make leases longer",
 	  "  -t, --ttl TIME       a lease of this length from now (else of the length it has)\n"
 	  "      --add TIME       add to what is left\n"
+	  "      --if-version N   only if the lock's version= is this one\n"
 	  "\nExample: atlock renew --ttl 1h custom/deploy\n",
 	  cmd_renew },
 	{ "restore", "--store DIR [--key-file FILE] FROM", "make a store from a copy",
@@ -202,7 +203,7 @@ static const struct command commands[] = {
 	  "Exits as CMD does (128 + signal), or with 75: timed out, or a lock was lost and CMD was ended.\n"
 	  "\nExample: atlock run --wait 10m --lock custom/deploy -- make deploy\n",
 	  cmd_run },
-	{ "show", "[--json] [--store DIR] LOCK|ID...", "show all about a lock",
+	{ "show", "[--json] [--store DIR] LOCK|ID|KEY...", "show all about a lock",
 	  "  -j, --json           as a JSON object\n"
 	  "  -S, --store DIR      read this store instead of a mount\n"
 	  "      --key-file FILE  its key, if it is encrypted\n"
@@ -230,11 +231,15 @@ static const struct command commands[] = {
 	  "priority; space pauses; ? helps; q quits.\n"
 	  "\nExample: atlock top --repo acme/infra\n",
 	  cmd_top },
-	{ "transfer", "--to OWNER[@WHO]|@WHO LOCK...", "hand locks over; token and queue stay",
+	{ "transfer", "--to OWNER[@WHO]|@WHO [--if-version N] LOCK|ID|KEY...", "hand locks over; token and queue stay",
 	  "      --to HOLDER      the new holder\n"
+	  "      --if-version N   only if the lock's version= is this one\n"
 	  "\nExample: atlock transfer --to @build-18 custom/deploy@build-17\n",
 	  cmd_transfer },
-	{ "unlock", "LOCK...", "release locks", "Example: atlock unlock custom/deploy\n", cmd_unlock },
+	{ "unlock", "LOCK|ID|KEY...", "release locks",
+	  "A lock that is not held is as it should be: 0. Another's is refused, and its holder named: 1.\n"
+	  "\nExample: atlock unlock custom/deploy\n",
+	  cmd_unlock },
 	{ "verify", "--against FILE|redis://HOST:PORT/DB|-", "compare with what Atlantis has, and list differences",
 	  "      --against FROM        what Atlantis has: its Bolt file, its Redis, or lines of `atlock export`\n" FOREIGN_OPTIONS
 	  "\nExample: atlock verify --against /var/lib/atlantis/atlantis.db\n",

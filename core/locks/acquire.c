@@ -101,7 +101,7 @@ static int acquire_prepare(struct atlock *al, const struct atlock_request *req, 
 	rc = acquire_holder(al, acquire, why);
 	if (rc == 0)
 		rc = why_line(why,
-			      rules_ttl(options, req->caller, shared_ttl(options, req->name, acquire->asked),
+			      rules_ttl(options, req->caller, rules_asked(options, req->name, acquire->asked),
 					&acquire->ttl, why),
 			      change->lease_line);
 	if (rc == 0 && joins)

@@ -47,7 +47,7 @@ static int change_begin(struct op *op, struct change *change, enum policy_action
 	if (rc == 0 && action != POLICY_ACTIONS)
 		rc = allow_action(op, change->lock, action);
 	if (rc == 0)
-		rc = rules_version(op, old);
+		rc = rules_version(op, old, op->request->version);
 	change->new = change->old;
 	if (rc == 0 && old->state == RECORD_PENDING && rules_is_holder(op, &old->holder, op->caller))
 		lock_take_up(op, &change->new.grant);
@@ -182,7 +182,8 @@ static int holder_set(struct op *op, struct change *change, const struct atlock_
 	new->state = RECORD_ACQUIRED;
 	new->claim_by = 0;
 	/* The process or file that would have ended the lock does so no longer, so a lease must. */
-	if (new->ttl == ATLOCK_NEVER && !op->caller->admin && holder_needs_lease(to)) {
+	if (new->ttl == ATLOCK_NEVER && !op->caller->admin && holder_needs_lease(to) &&
+	    atlock_name_tree(op->request->name) != ATLOCK_GLOBAL) {
 		new->ttl = op->options->default_ttl;
 		new->expires = op->now + new->ttl;
 	}
@@ -266,6 +267,8 @@ static int write_in_txn(struct op *op)
 	const struct text_change *text = change->text;
 	int rc = change_begin(op, change, change->to != NULL ? POLICY_TRANSFER : POLICY_WRITE);
 
+	if (rc == 0)
+		rc = rules_version(op, &change->old.grant, text->if_version);
 	if (rc == 0 && (text->ttl != 0 || text->renew != 0))
 		rc = why_line(op->why,
 			      change_lease(op, change, text->ttl != 0 ? text->ttl : text->renew, text->renew != 0),

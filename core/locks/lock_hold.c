@@ -21,12 +21,14 @@ int lock_text_parse(const struct atlock_request *req, bool owner, struct text_ch
 {
 	int rc = text_parse(req->text, req->text_len, out, why);
 
-	if (rc < 0 || ((owner || out->owner[0] == '\0') && out->who[0] == '\0' && out->renew == 0))
+	if (rc < 0 ||
+	    ((owner || out->owner[0] == '\0') && out->who[0] == '\0' && out->renew == 0 && out->if_version == 0))
 		return rc;
 	text_change_free(out);
-	rc = why_set(why, -EINVAL, ATLOCK_INVALID_REQUEST,
-		     "owner=, who= and renew= change a lock that is held: take it first, then write them; only "
-		     "administrators give owner= with it, and do not wait");
+	rc = why_set(
+		why, -EINVAL, ATLOCK_INVALID_REQUEST,
+		"owner=, who=, renew= and if_version= are about a lock that is held: take it first, then write them; only "
+		"administrators give owner= with it, and do not wait");
 	return why_advise(why, rc, ATLOCK_ADVICE_ADMIN);
 }
 
@@ -110,7 +112,7 @@ void lock_take_up(struct op *op, struct record_grant *grant)
 
 	/* The giver's lease may be about to end: the taker gets no less than for a free lock. */
 	if (grant->state == RECORD_PENDING && grant->ticket == 0 &&
-	    rules_ttl(options, taker, shared_ttl(options, op->request->name, 0), &least, op->why) == 0) {
+	    rules_ttl(options, taker, rules_asked(options, op->request->name, 0), &least, op->why) == 0) {
 		if (grant->ttl < least)
 			grant->ttl = least;
 		if (grant->ttl != ATLOCK_NEVER && grant->ttl > options->max_ttl)

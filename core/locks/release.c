@@ -28,7 +28,7 @@ static int release_in_txn(struct op *op)
 		return rc;
 	rc = rules_may_change(op, lock, &record, POLICY_FORCE);
 	if (rc == 0)
-		rc = rules_version(op, &record.grant);
+		rc = rules_version(op, &record.grant, op->request->version);
 	if (rc < 0)
 		return rc;
 	own = rules_is_holder(op, &record.grant.holder, op->caller);

@@ -226,12 +226,12 @@ int rules_may_change_ticket(struct op *op, struct slice lock, const struct recor
 		       (int)record->holder.who.len, (const char *)record->holder.who.data);
 }
 
-int rules_version(struct op *op, const struct record_grant *grant)
+int rules_version(struct op *op, const struct record_grant *grant, uint64_t version)
 {
-	if (op->request->version == 0 || op->request->version == grant->version)
+	if (version == 0 || version == grant->version)
 		return 0;
 	return why_set(op->why, -EAGAIN, ATLOCK_VERSION_CONFLICT, "the lock is at version %ju, not %ju: read it again",
-		       (uintmax_t)grant->version, (uintmax_t)op->request->version);
+		       (uintmax_t)grant->version, (uintmax_t)version);
 }
 
 int rules_ttl(const struct atlock_options *options, const struct atlock_caller *caller, int64_t asked, int64_t *ttl,
@@ -253,6 +253,13 @@ int rules_ttl(const struct atlock_options *options, const struct atlock_caller *
 	}
 	*ttl = asked;
 	return 0;
+}
+
+int64_t rules_asked(const struct atlock_options *options, const struct atlock_name *name, int64_t asked)
+{
+	if (asked == 0 && atlock_name_tree(name) == ATLOCK_GLOBAL)
+		return ATLOCK_NEVER;
+	return shared_ttl(options, name, asked);
 }
 
 int rules_timeout(const struct atlock_options *options, int64_t asked, int64_t *timeout, struct atlock_why *why)

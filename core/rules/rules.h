@@ -28,12 +28,18 @@ int rules_may_change_ticket(struct op *op, struct slice lock, const struct recor
  */
 int rules_meant(struct op *op, const struct record_grant *grant);
 
-/* -EAGAIN unless the request's version, if it has one, is the lock's. */
-int rules_version(struct op *op, const struct record_grant *grant);
+/* -EAGAIN unless `version`, if it is not 0, is the lock's. */
+int rules_version(struct op *op, const struct record_grant *grant, uint64_t version);
 
 /* The lease that a request gets: its own, the default, or none. -EINVAL. allow_lease() decides whether it may be endless. */
 int rules_ttl(const struct atlock_options *options, const struct atlock_caller *caller, int64_t asked, int64_t *ttl,
 	      struct atlock_why *why);
+
+/*
+ * What a request asks rules_ttl() for: its own lease, or if it has none, what locks of this tree get. A lock of global/ has none
+ * unless given one: a freeze that lifted itself would be a trap.
+ */
+int64_t rules_asked(const struct atlock_options *options, const struct atlock_name *name, int64_t asked);
 
 /* How long a wait may last. -EINVAL. */
 int rules_timeout(const struct atlock_options *options, int64_t asked, int64_t *timeout, struct atlock_why *why);

@@ -1,6 +1,7 @@
 /* Parses key=value lines. Copies nothing until all lines are valid, so that a bad line changes nothing. */
 #include "text.h"
 
+#include <bsd/stdlib.h>
 #include <bsd/string.h>
 #include <errno.h>
 #include <stdio.h>
@@ -127,6 +128,22 @@ static int who_take(struct parse *p, const struct meta_line *line)
 	return 0;
 }
 
+static int version_take(struct parse *p, const struct meta_line *line)
+{
+	char text[ATLOCK_WHO_MAX + 1];
+	const char *bad = NULL;
+	int err = value_copy(p, line, text);
+
+	if (err)
+		return err;
+	p->out->if_version = (uint64_t)strtonum(text, 1, INT64_MAX, &bad);
+	if (bad)
+		return why_set(p->why, -EINVAL, ATLOCK_INVALID_REQUEST,
+			       "line %zu: if_version=%s is no version: write the number that the lock's version= shows",
+			       p->number, text);
+	return 0;
+}
+
 /* The number must be spelled as in "@pr:123", so that the two can be compared as text. */
 static int pull_take(struct parse *p, const struct meta_line *line)
 {
@@ -150,7 +167,7 @@ static const struct {
 	int (*take)(struct parse *p, const struct meta_line *line);
 } understood[] = {
 	{ "ttl", ttl_take },     { "renew", renew_take }, { "timeout", timeout_take }, { "priority", priority_take },
-	{ "owner", owner_take }, { "who", who_take },     { "pull", pull_take },
+	{ "owner", owner_take }, { "who", who_take },     { "pull", pull_take },       { "if_version", version_take },
 };
 
 static bool key_is_letter(char c)
@@ -324,6 +341,7 @@ int text_parse(const char *text, size_t len, struct text_change *out, struct atl
 {
 	out->ttl = out->renew = out->timeout = 0;
 	out->lease_line = 0;
+	out->if_version = 0;
 	out->priority = -1;
 	out->owner[0] = out->who[0] = '\0';
 	out->meta = len == 0 ? nothing : NULL;

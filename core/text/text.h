@@ -5,6 +5,7 @@
  *	renew=60s	adds to the expiry; not together with ttl=
  *	timeout=10m	how long to wait at most, or "never"
  *	priority=high	low, normal, high or critical
+ *	if_version=7	refuses the write unless the lock has this version
  *	owner= who=	the new holder of a lock that is handed over
  *	pull=123	stored with the user's own keys, as reason= and url= are
  *	url=		stored without user and password
@@ -30,6 +31,7 @@ struct text_change {
 	int64_t timeout;
 	size_t lease_line; /* number of the line that gave ttl or renew */
 	int priority;
+	uint64_t if_version; /* the version that the lock must have */
 	char owner[ATLOCK_OWNER_MAX + 1];
 	char who[ATLOCK_WHO_MAX + 1];
 	char *meta; /* the user's own keys as "key=value\n" lines, each key once, in order, with a NUL; never NULL */

@@ -10,8 +10,8 @@ struct cast_lock cast_locks[CAST_LOCKS] = {
 	{ .path = "repos/acme/infra/-/net/-/default:web", .repo = 0 },
 	{ .path = "repos/acme/infra2/-/net/-/default", .repo = 1 },
 	{ .path = "repos/acme/app/-/net/-/default", .repo = 2 },
-	{ .path = "global/apply", .repo = 3 },
-	{ .path = "global/plan", .repo = 3 },
+	{ .path = "global/apply", .repo = 3, .lasts = true },
+	{ .path = "global/plan", .repo = 3, .lasts = true },
 	{ .path = "custom/deploy", .repo = 3 },
 	{ .path = "custom/deploy-2", .repo = 3 },
 };

@@ -15,6 +15,7 @@
 struct cast_lock {
 	const char *path;
 	int repo;
+	bool lasts; /* it has no lease unless given one */
 	struct atlock_name name;
 };
 

@@ -131,11 +131,11 @@ bool model_ttl_valid(const struct model *model, int actor, int64_t ttl)
 	return ttl >= 0 && ttl <= model->options.max_ttl;
 }
 
-int64_t model_ttl(const struct model *model, int actor, int64_t ttl)
+int64_t model_ttl(const struct model *model, int index, int actor, int64_t ttl)
 {
 	if (ttl != 0)
 		return ttl;
-	return cast_actors[actor].unending ? ATLOCK_NEVER : model->options.default_ttl;
+	return cast_actors[actor].unending || cast_locks[index].lasts ? ATLOCK_NEVER : model->options.default_ttl;
 }
 
 void model_settle(struct model *model, int index)
@@ -177,7 +177,7 @@ void model_version(struct model *model, int index)
 
 int64_t model_claimed_ttl(const struct model *model, const struct model_lock *lock)
 {
-	int64_t least = model_ttl(model, lock->actor, 0);
+	int64_t least = model_ttl(model, (int)(lock - model->locks), lock->actor, 0);
 	int64_t ttl = lock->given && lock->ttl < least ? least : lock->ttl;
 	return lock->given && ttl != ATLOCK_NEVER && ttl > model->options.max_ttl ? model->options.max_ttl : ttl;
 }

@@ -85,7 +85,7 @@ static int acquire_one(struct model *model, const struct step *step, int index)
 		return -EINVAL;
 	int meta[STEP_KEYS] = { 0 };
 	model_meta(step, meta);
-	model_grant(model, index, step->actor, model_ttl(model, step->actor, step->ttl), meta);
+	model_grant(model, index, step->actor, model_ttl(model, index, step->actor, step->ttl), meta);
 	model_event(model, index, ATLOCK_EVENT_ACQUIRED);
 	model->tally[TALLY_ACQUIRED]++;
 	return 0;
@@ -258,7 +258,8 @@ static void transfer_to(struct model *model, const struct step *step, const stru
 	lock->actor = step->to;
 	lock->pending = false;
 	lock->given = false;
-	if (lock->ttl == ATLOCK_NEVER && !cast_actors[step->to].unending && !cast_actors[step->actor].admin) {
+	if (lock->ttl == ATLOCK_NEVER && !cast_actors[step->to].unending && !cast_actors[step->actor].admin &&
+	    !cast_locks[step->lock].lasts) {
 		lock->ttl = model->options.default_ttl;
 		lock->expires_at = model_after(model, lock->ttl);
 	}

@@ -18,7 +18,7 @@ void model_version(struct model *model, int index);
 int64_t model_claimed_ttl(const struct model *model, const struct model_lock *lock);
 void model_claim(struct model *model, int index);
 bool model_ttl_valid(const struct model *model, int actor, int64_t ttl);
-int64_t model_ttl(const struct model *model, int actor, int64_t ttl);
+int64_t model_ttl(const struct model *model, int index, int actor, int64_t ttl);
 
 /* Takes back everything this step has done so far, but not what it answers. */
 void model_undo(struct model *model, const struct model *before);

@@ -153,7 +153,7 @@ static void take_now(struct model *model, const struct step *step)
 	if (!lock->held) {
 		int meta[STEP_KEYS] = { 0 };
 		model_meta(step, meta);
-		model_grant(model, step->lock, step->actor, model_ttl(model, step->actor, step->ttl), meta);
+		model_grant(model, step->lock, step->actor, model_ttl(model, step->lock, step->actor, step->ttl), meta);
 		model_event(model, step->lock, ATLOCK_EVENT_ACQUIRED);
 		model->tally[TALLY_ACQUIRED]++;
 		return;
@@ -189,7 +189,7 @@ static uint64_t ticket_add(struct model *model, const struct step *step)
 		.waiter = step->op == STEP_WAIT ? step->waiter : -1,
 		.since = model->now,
 		.deadline = model_after(model, step->timeout ? step->timeout : model->options.queue_timeout),
-		.ttl = model_ttl(model, step->actor, step->ttl),
+		.ttl = model_ttl(model, step->lock, step->actor, step->ttl),
 	};
 	model_meta(step, ticket->meta);
 	model_event(model, step->lock, ATLOCK_EVENT_QUEUED);

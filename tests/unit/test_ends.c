@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#define LOCK "global/a"
+#define LOCK "repos/a/-/d/-/a"
 
 static uint64_t ends(struct stage *s)
 {

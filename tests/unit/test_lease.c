@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#define LOCK "global/a"
+#define LOCK "repos/a/-/d/-/a"
 
 static int never_called(void *arg, const struct atlock_view *view)
 {
@@ -147,9 +147,9 @@ static void run_due_ends_what_is_over_and_nothing_else(void **state)
 	struct stage *s = *state;
 
 	assert_true(atlock_next_due(s->al) == ATLOCK_NEVER);
-	assert_int_equal(stage_acquire(s, "global/a", "alice@1", 10), 0);
-	assert_int_equal(stage_acquire(s, "global/b", "alice@1", 20), 0);
-	assert_int_equal(stage_acquire(s, "global/c", "alice@pr:1", 0), 0);
+	assert_int_equal(stage_acquire(s, "repos/a/-/d/-/a", "alice@1", 10), 0);
+	assert_int_equal(stage_acquire(s, "repos/a/-/d/-/b", "alice@1", 20), 0);
+	assert_int_equal(stage_acquire(s, "repos/a/-/d/-/c", "alice@pr:1", 0), 0);
 	assert_true(atlock_next_due(s->al) == atlock_now(s->al) + 10 * ATLOCK_SECOND);
 	stage_advance(s, 10);
 	uint64_t before = stage_commits(s);
@@ -161,7 +161,7 @@ static void run_due_ends_what_is_over_and_nothing_else(void **state)
 	stage_advance(s, 100);
 	assert_int_equal(atlock_run_due(s->al), 1);
 	assert_true(atlock_next_due(s->al) == ATLOCK_NEVER);
-	assert_string_equal(stage_holder(s, "global/c"), "alice@pr:1");
+	assert_string_equal(stage_holder(s, "repos/a/-/d/-/c"), "alice@pr:1");
 	assert_string_equal(stage_events(s), "acquired acquired acquired expired expired");
 }
 
@@ -173,7 +173,7 @@ static void run_due_ends_any_number(void **state)
 	char name[32];
 
 	for (int i = 0; i < 2500; i++) {
-		(void)snprintf(name, sizeof(name), "global/%d", i);
+		(void)snprintf(name, sizeof(name), "repos/a/-/d/-/%d", i);
 		assert_int_equal(stage_acquire(s, name, "alice@1", 10), 0);
 	}
 	stage_advance(s, 11);

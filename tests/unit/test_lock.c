@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#define LOCK "global/a"
+#define LOCK "repos/a/-/d/-/a"
 
 static void free_lock_is_taken(void **state)
 {
@@ -54,11 +54,11 @@ static void holders_that_something_else_ends_need_no_lease(void **state)
 
 	assert_int_equal(stage_acquire(s, "repos/a/-/d/-/w", "alice@pr:5", 0), 0);
 	assert_int_equal(s->grant.expires_at, ATLOCK_NEVER);
-	assert_int_equal(stage_acquire(s, "global/b", "alice@pid:1", 0), 0);
+	assert_int_equal(stage_acquire(s, "repos/a/-/d/-/b", "alice@pid:1", 0), 0);
 	assert_int_equal(s->grant.expires_at, ATLOCK_NEVER);
-	assert_int_equal(stage_acquire(s, "global/c", "alice@flock:1", 0), 0);
+	assert_int_equal(stage_acquire(s, "repos/a/-/d/-/c", "alice@flock:1", 0), 0);
 	assert_int_equal(s->grant.expires_at, ATLOCK_NEVER);
-	assert_int_equal(stage_acquire(s, "global/d", "alice@pr:5", 60), 0);
+	assert_int_equal(stage_acquire(s, "repos/a/-/d/-/d", "alice@pr:5", 60), 0);
 	assert_int_equal(s->grant.expires_at - s->grant.acquired_at, 60 * ATLOCK_SECOND);
 }
 
@@ -95,7 +95,7 @@ static void another_who_of_the_same_user_is_refused(void **state)
 	assert_int_equal(stage_acquire(s, LOCK, "alice@1", 60), 0);
 	assert_int_equal(stage_acquire(s, LOCK, "alice@2", 60), -EBUSY);
 	assert_int_equal(s->why.code, ATLOCK_LOCK_EXISTS);
-	assert_non_null(strstr(s->why.text, "global/a is held by alice@1 since 2027-01-15T08:00:00.000Z until "
+	assert_non_null(strstr(s->why.text, "repos/a/-/d/-/a is held by alice@1 since 2027-01-15T08:00:00.000Z until "
 					    "2027-01-15T08:01:00.000Z, 0 waiting"));
 }
 
@@ -362,7 +362,7 @@ static void holds_tells_whose_a_lock_is(void **state)
 
 static void every_grant_has_a_greater_token(void **state)
 {
-	static const char *const locks[] = { "global/a", "repos/a/-/d/-/w", "global/a" };
+	static const char *const locks[] = { "repos/a/-/d/-/a", "repos/a/-/d/-/w", "repos/a/-/d/-/a" };
 	struct stage *s = *state;
 	uint64_t last = 0;
 

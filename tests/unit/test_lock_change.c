@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#define LOCK "global/a"
+#define LOCK "repos/a/-/d/-/a"
 
 static int64_t seconds_left(struct stage *s, const char *lock)
 {
@@ -497,7 +497,7 @@ static void text_of_a_lock_to_come_cannot_change_one_that_is_held(void **state)
 {
 	static const char *const texts[] = { "owner=bob\n", "who=other\n", "renew=60s\n" };
 	struct stage *s = *state;
-	struct atlock_request *req = stage_ask(s, "global/a", "alice@1");
+	struct atlock_request *req = stage_ask(s, "repos/a/-/d/-/a", "alice@1");
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
 		req->text = texts[i];
@@ -506,7 +506,7 @@ static void text_of_a_lock_to_come_cannot_change_one_that_is_held(void **state)
 		assert_int_equal(atlock_enqueue(s->al, req, NULL, NULL, &s->why), -EINVAL);
 		assert_int_equal(s->why.code, ATLOCK_INVALID_REQUEST);
 	}
-	assert_string_equal(stage_holder(s, "global/a"), "free");
+	assert_string_equal(stage_holder(s, "repos/a/-/d/-/a"), "free");
 }
 
 /* Else anybody could have a lock without a lease: take it for a process, then give it another name. */
@@ -515,13 +515,13 @@ static void lock_without_a_lease_gets_one_with_a_plain_holder(void **state)
 	struct stage *s = *state;
 	struct atlock_view view;
 
-	assert_int_equal(stage_acquire(s, "global/a", "alice@pr:5", 0), 0);
-	assert_int_equal(stage_transfer(s, "global/a", "alice@pr:5", "alice@pr:6"), 0);
-	view = stage_view(s, "global/a");
+	assert_int_equal(stage_acquire(s, "repos/a/-/d/-/a", "alice@pr:5", 0), 0);
+	assert_int_equal(stage_transfer(s, "repos/a/-/d/-/a", "alice@pr:5", "alice@pr:6"), 0);
+	view = stage_view(s, "repos/a/-/d/-/a");
 	assert_true(view.expires_at == ATLOCK_NEVER);
 	atlock_view_clear(&view);
-	assert_int_equal(stage_write(s, "global/a", "alice@pr:6", "who=plain\n"), 0);
-	view = stage_view(s, "global/a");
+	assert_int_equal(stage_write(s, "repos/a/-/d/-/a", "alice@pr:6", "who=plain\n"), 0);
+	view = stage_view(s, "repos/a/-/d/-/a");
 	assert_true(view.expires_at == atlock_now(s->al) + s->options.default_ttl);
 	atlock_view_clear(&view);
 }

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#define LOCK "global/a"
+#define LOCK "repos/a/-/d/-/a"
 
 /* Alice holds the lock for longer than any test waits. */
 static void hold(struct stage *s)

@@ -1,5 +1,6 @@
 #include "command.h"
 
+#include <bsd/stdlib.h>
 #include <errno.h>
 #include <getopt.h>
 #include <stdarg.h>
@@ -47,6 +48,14 @@ int tool_usage(const struct tool *tool, const char *format, ...)
 	fprintf(stderr, "; try 'atlock%s%s --help'\n", tool->command == NULL ? "" : " ",
 		tool->command == NULL ? "" : tool->command->name);
 	return EXIT_USAGE;
+}
+
+int tool_version(const struct tool *tool)
+{
+	const char *bad = NULL;
+
+	(void)strtonum(optarg, 1, INT64_MAX, &bad);
+	return bad == NULL ? -1 : tool_usage(tool, "--if-version takes the number that a lock's version= shows");
 }
 
 int tool_duration(const struct tool *tool, const char *name, bool never, int64_t *out)

@@ -58,6 +58,9 @@ int tool_usage(const struct tool *tool, const char *format, ...) __attribute__((
 /* --<name> is a duration in optarg: -1, or EXIT_USAGE once it has said that it is none. */
 int tool_duration(const struct tool *tool, const char *name, bool never, int64_t *out);
 
+/* --if-version is a number in optarg: -1, or EXIT_USAGE once it has said that it is none. */
+int tool_version(const struct tool *tool);
+
 /* What a count's noun ends with: "1 lock", "2 locks". */
 #define TOOL_S(count) ((count) == 1 ? "" : "s")
 

@@ -8,6 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "legacy_key.h"
+
 static const char *const trees[] = { "repos/", "custom/", "global/", "shared/" };
 
 static bool has_prefix(const char *text, const char *prefix)
@@ -152,10 +154,20 @@ bool lockpath_of_id(const struct mount *mount, const char *id, char out[ATLOCK_P
 	return in_tree(out);
 }
 
+/* Whether a word can only be Atlantis' key: as a path it would be in none of the trees. */
+static bool is_key(const struct mount *mount, const char *text)
+{
+	char path[ATLOCK_PATH_MAX];
+
+	below_root(mount, text, path);
+	return !in_tree(path) && legacy_key_is(text);
+}
+
 int lockpath_find(const struct tool *tool, const struct mount *mount, const char *text, char out[ATLOCK_PATH_MAX])
 {
 	if (!lockpath_is_id(text))
-		return lockpath_take(tool, mount, text, out);
+		return is_key(mount, text) ? legacy_key_find(tool, mount, text, out)
+					   : lockpath_take(tool, mount, text, out);
 	if (lockpath_of_id(mount, text, out))
 		return EXIT_DONE;
 	return tool_fail(tool, EXIT_REFUSED, "%s: no lock has that id any more", text);
@@ -201,6 +213,48 @@ int lockpath_force(const struct mount *mount, const char *path, const char *who)
 	return unlinkat(mount->fd, path, 0) == 0 ? 0 : -errno;
 }
 
+/* An id or a key of Atlantis' stands for a grant, whose holder may have a name: that is "LOCK@WHO". */
+static void holder_add(const struct mount *mount, char path[ATLOCK_PATH_MAX])
+{
+	char who[ATLOCK_WHO_MAX + 1];
+
+	if (strchr(path, '@') != NULL || !mount_field(mount, path, "who", who, sizeof(who)) ||
+	    atlock_who_is_implied(who) || atlock_who_is_flock(who))
+		return;
+	(void)strlcat(path, "@", ATLOCK_PATH_MAX);
+	(void)strlcat(path, who, ATLOCK_PATH_MAX);
+}
+
+bool lockpath_other(const struct mount *mount, const char *path, char *out, size_t len)
+{
+	const char *at = strrchr(path, '@');
+	char plain[ATLOCK_PATH_MAX];
+	char owner[ATLOCK_OWNER_MAX + 1];
+	char who[ATLOCK_WHO_MAX + 1];
+	char since[64];
+
+	if (at == NULL)
+		return false;
+	(void)snprintf(plain, sizeof(plain), "%.*s", (int)(at - path), path);
+	if (!mount_field(mount, plain, "owner", owner, sizeof(owner)) ||
+	    !mount_field(mount, plain, "who", who, sizeof(who)) ||
+	    !mount_field(mount, plain, "acquired_at", since, sizeof(since)))
+		return false;
+	(void)snprintf(out, len, "%s is held by %s@%s since %s, not by you as %s", plain, owner, who, since, at);
+	return true;
+}
+
+/* Says that a lock is not held: which is a refusal, or as it should be. A lock that another has is always a refusal. */
+static int absent_say(const struct tool *tool, const struct mount *mount, const char *path, bool absent)
+{
+	char other[ATLOCK_PATH_MAX + 512];
+
+	if (lockpath_other(mount, path, other, sizeof(other)))
+		return tool_fail(tool, EXIT_REFUSED, "%s", other);
+	return absent ? tool_fail(tool, EXIT_DONE, "%s: it was not held", path)
+		      : tool_fail(tool, EXIT_REFUSED, "%s: it is not held", path);
+}
+
 int lockpath_each(struct tool *tool, struct mount *mount, char *const *words, const struct lockpath_act *act)
 {
 	char path[ATLOCK_PATH_MAX];
@@ -209,10 +263,17 @@ int lockpath_each(struct tool *tool, struct mount *mount, char *const *words, co
 	if (first != EXIT_DONE)
 		return first;
 	for (; *words != NULL; words++) {
-		int code = lockpath_find(tool, mount, *words, path);
-		int err = code == EXIT_DONE ? act->fn(act->arg, path, *words) : 0;
+		bool gone = act->absent && lockpath_is_id(*words) && !lockpath_of_id(mount, *words, path);
+		int code = gone ? tool_fail(tool, EXIT_DONE, "%s: no lock has that id any more", *words)
+				: lockpath_find(tool, mount, *words, path);
+		int err;
 
-		if (err < 0)
+		if (code == EXIT_DONE && !gone && act->named && (lockpath_is_id(*words) || is_key(mount, *words)))
+			holder_add(mount, path);
+		err = code == EXIT_DONE && !gone ? act->fn(act->arg, path, *words) : 0;
+		if (err == -ENOENT)
+			code = absent_say(tool, mount, path, act->absent);
+		else if (err < 0)
 			code = lockpath_refused(tool, mount, path, -err, act->advice);
 		else if (err > 0)
 			code = err;
@@ -291,7 +352,7 @@ int lockpath_refused(const struct tool *tool, const struct mount *mount, const c
 	char why[WHY_MAX];
 
 	if (err == ENOENT)
-		return tool_fail(tool, code, "%s: it is not held", path);
+		return absent_say(tool, mount, path, false);
 	if (err == ENOTDIR)
 		return fail_not_directory(tool, mount, path);
 	lockpath_why(mount, advice, why, sizeof(why));

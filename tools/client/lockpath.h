@@ -18,7 +18,7 @@ int lockpath_take(const struct tool *tool, const struct mount *mount, const char
  */
 int lockpath_prefix(const struct tool *tool, const struct mount *mount, const char *text, char out[ATLOCK_PATH_MAX]);
 
-/* The same, and takes ids too: the lock that has it now. EXIT_REFUSED if none has. */
+/* The same, and takes ids and Atlantis' keys too: the lock that has it now. EXIT_REFUSED if none has. */
 int lockpath_find(const struct tool *tool, const struct mount *mount, const char *text, char out[ATLOCK_PATH_MAX]);
 
 /* Whether a word is an id, as `cat` of a lock prints it. */
@@ -45,6 +45,8 @@ struct lockpath_act {
 	int (*fn)(void *arg, const char *path, const char *word);
 	void *arg;
 	const char *advice; /* what to do instead where another holds it; NULL: what the file system says */
+	bool named;         /* an id stands for its lock under its holder's name */
+	bool absent;        /* a lock that is not held is as it should be */
 };
 
 /* Opens the mount, acts on each lock that the words name, reports refusals, closes the mount. The first exit code that is not 0. */
@@ -55,6 +57,12 @@ int lockpath_each(struct tool *tool, struct mount *mount, char *const *words, co
  * replaces the file system's advice where that is about its files.
  */
 int lockpath_refused(const struct tool *tool, const struct mount *mount, const char *path, int err, const char *advice);
+
+/*
+ * Whether the lock that "LOCK@WHO" names is held by another holder than that: then writes which one. False for a path without "@", and
+ * if it is free.
+ */
+bool lockpath_other(const struct mount *mount, const char *path, char *out, size_t len);
 
 /* The line in `why` with that advice, "" for none. */
 void lockpath_why(const struct mount *mount, const char *advice, char *out, size_t len);

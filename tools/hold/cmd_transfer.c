@@ -13,9 +13,10 @@
 struct transfer {
 	const struct tool *tool;
 	struct mount mount;
-	const char *owner; /* or "" */
-	const char *who;   /* or "" */
-	char text[ATLOCK_OWNER_MAX + ATLOCK_WHO_MAX + 32];
+	const char *owner;   /* or "" */
+	const char *who;     /* or "" */
+	const char *version; /* --if-version, or NULL */
+	char text[ATLOCK_OWNER_MAX + ATLOCK_WHO_MAX + 96];
 };
 
 /* Root gives another holder's lock to a user by chown(2), under the name LOCK@WHO, which the file system requires. */
@@ -41,7 +42,8 @@ static int transfer_one(void *arg, const char *path, const char *word)
 	bool others = err == -EBUSY || err == -EACCES || err == -EPERM;
 
 	(void)word;
-	if (others && geteuid() == 0 && transfer->owner[0] != '\0' && transfer->who[0] == '\0')
+	if (others && geteuid() == 0 && transfer->version == NULL && transfer->owner[0] != '\0' &&
+	    transfer->who[0] == '\0')
 		err = transfer_by_chown(transfer, path);
 	if (err == -EINVAL && transfer->who[0] == '\0' && mount_advises(&transfer->mount, ATLOCK_ADVICE_WHO))
 		return tool_fail(transfer->tool, EXIT_REFUSED,
@@ -58,9 +60,12 @@ static int to_take(void *arg, int letter)
 	char *at = strchr(text, '@');
 	bool owner;
 
-	(void)letter;
+	if (letter == 'I') {
+		transfer->version = optarg;
+		return tool_version(transfer->tool);
+	}
 	if (text[0] == '\0' || (at != NULL && at[1] == '\0') || strchr(text, '\n') != NULL ||
-	    strlen(text) + sizeof("owner=\nwho=\n") > sizeof(transfer->text))
+	    strlen(text) + sizeof("owner=\nwho=\n") > ATLOCK_OWNER_MAX + ATLOCK_WHO_MAX + 32)
 		return tool_usage(transfer->tool, "--to is OWNER, OWNER@WHO or @WHO, not \"%s\"", text);
 	if (at != NULL)
 		*at = '\0';
@@ -79,6 +84,7 @@ int cmd_transfer(struct tool *tool, int argc, char **argv)
 	const struct lockpath_act act = {
 		.fn = transfer_one,
 		.arg = &transfer,
+		.named = true,
 		.advice = geteuid() == 0 ? "if that is you, name it LOCK@WHO; root gives it to a user with --to OWNER"
 					 : "if that is you, name it LOCK@WHO; else ask its holder, or root",
 	};
@@ -88,5 +94,8 @@ int cmd_transfer(struct tool *tool, int argc, char **argv)
 		return code;
 	if (transfer.owner == NULL)
 		return tool_usage(tool, "to whom? --to OWNER@WHO says so");
+	if (transfer.version != NULL)
+		(void)snprintf(transfer.text + strlen(transfer.text), sizeof(transfer.text) - strlen(transfer.text),
+			       "if_version=%s\n", transfer.version);
 	return lockpath_each(tool, &transfer.mount, argv + optind, &act);
 }

@@ -19,6 +19,8 @@ int cmd_unlock(struct tool *tool, int argc, char **argv)
 	const struct lockpath_act act = {
 		.fn = unlock_one,
 		.arg = &mount,
+		.absent = true,
+		.named = true,
 		.advice = "if that is you, name it LOCK@WHO; else see 'atlock help force-unlock'",
 	};
 	int code = choice_words(tool, argc, argv, words, NULL, NULL);

@@ -1,4 +1,5 @@
 /* atlock show: all about some locks, by path or by id. */
+#include <bsd/string.h>
 #include <errno.h>
 #include <getopt.h>
 #include <stdlib.h>
@@ -18,7 +19,9 @@ struct show {
 	/* What is looked for: */
 	const char *id; /* or NULL */
 	char path[ATLOCK_PATH_MAX];
+	char who[ATLOCK_WHO_MAX + 1]; /* of a path with "@who", else "" */
 	bool found;
+	char other[SOURCE_HOLDER_MAX]; /* the holder, if it is another than `who` */
 };
 
 /* The lines of `cat`, made from what both a mount and a store give. */
@@ -48,6 +51,10 @@ static int show_take(void *arg, json_t *object)
 	if (strcmp(show->id != NULL ? show->id : show->path, source_text(object, show->id != NULL ? "id" : "lock")) !=
 	    0)
 		return EXIT_DONE;
+	if (show->who[0] != '\0' && strcmp(show->who, source_text(object, "who")) != 0) {
+		source_holder(object, show->other);
+		return EXIT_DONE;
+	}
 	show->found = true;
 	(show->json ? source_print : fields_print)(object);
 	return EXIT_DONE;
@@ -58,8 +65,11 @@ static int file_print(const struct show *show)
 {
 	const char *path = show->path;
 	FILE *file = mount_read(&show->source.mount, path);
+	char other[ATLOCK_PATH_MAX + 512];
 	char lock[ATLOCK_PATH_MAX];
 
+	if (file == NULL && errno == ENOENT && lockpath_other(&show->source.mount, path, other, sizeof(other)))
+		return tool_fail(show->tool, EXIT_TRY_AGAIN, "%s", other);
 	if (file == NULL)
 		return lockpath_refused(show->tool, &show->source.mount, path, errno, NULL);
 	(void)snprintf(lock, sizeof(lock), "%.*s", (int)strcspn(path, "@"), path);
@@ -69,11 +79,25 @@ static int file_print(const struct show *show)
 	return EXIT_DONE;
 }
 
+/* Takes "@who" off the path: the lists have it apart. */
+static void who_take(struct show *show)
+{
+	char *at = strrchr(show->path, '@');
+
+	show->who[0] = '\0';
+	if (at == NULL)
+		return;
+	*at = '\0';
+	(void)strlcpy(show->who, at + 1, sizeof(show->who));
+}
+
 static int show_one(struct show *show, const char *word)
 {
 	int code = EXIT_DONE;
 
 	show->found = false;
+	show->who[0] = '\0';
+	show->other[0] = '\0';
 	show->id = show->source.al != NULL && lockpath_is_id(word) ? word : NULL;
 	if (show->id == NULL)
 		code = lockpath_find(show->tool, &show->source.mount, word, show->path);
@@ -81,7 +105,12 @@ static int show_one(struct show *show, const char *word)
 		return code;
 	if (show->source.al == NULL && !show->json)
 		return file_print(show);
+	if (show->id == NULL)
+		who_take(show);
 	code = source_each(show->tool, &show->source, show_take, show);
+	if (code == EXIT_DONE && !show->found && show->other[0] != '\0')
+		return tool_fail(show->tool, EXIT_TRY_AGAIN, "%s is held by %s, not by you as @%s", show->path,
+				 show->other, show->who);
 	return code != EXIT_DONE || show->found ? code
 						: tool_fail(show->tool, EXIT_REFUSED, "%s: it is not held", word);
 }

@@ -23,6 +23,26 @@ locks() {
 	expect_equal "$(field "$MNT/global/plan" owner)" atlt2
 }
 
+# A lock of a command has no lease unless given one: a freeze must not lift itself.
+lasts() {
+	mount_fs -o default_ttl=1s
+	expect_ok as_user atlt1 touch "$MNT/global/apply@freeze"
+	expect_equal "$(field "$MNT/global/apply" ttl) $(field "$MNT/global/apply" expires_at)" 'never never'
+	expect_ok as_user atlt1 touch "$MNT/global/apply@freeze"
+	expect_ok as_user atlt1 sh -c 'echo reason=release >>"$1"' sh "$MNT/global/apply@freeze"
+	expect_ok as_user atlt1 sh -c 'echo who=thaw >>"$1"' sh "$MNT/global/apply@freeze"
+	expect_equal "$(field "$MNT/global/apply" who) $(field "$MNT/global/apply" ttl)" 'thaw never'
+
+	# Given one, it has that one; a waiter's has none again.
+	expect_ok as_user atlt1 touch "$MNT/queue/global/apply/normal@next"
+	expect_ok as_user atlt1 sh -c 'echo ttl=1s >>"$1"' sh "$MNT/global/apply@thaw"
+	wait_until 'as_user atlt1 test -e "$MNT/global/apply@next"'
+	expect_equal "$(field "$MNT/global/apply" ttl)" never
+	expect_ok as_user atlt1 rm "$MNT/global/apply@next"
+	expect_ok as_user atlt1 sh -c 'echo ttl=1s >"$1"' sh "$MNT/wait/global/plan@short"
+	expect_equal "$(field "$MNT/global/plan" ttl)" 1s
+}
+
 # -o disable_apply holds global/apply for good; without the option it is free again.
 disable_apply() {
 	mount_fs
@@ -66,4 +86,4 @@ disable_apply() {
 	grep -q 'global/plan is held by root@ops since 20.* until .*, 0 waiting, reason "migration": ' "$MNT/why"
 }
 
-behaviours locks disable_apply
+behaviours locks lasts disable_apply
