@@ -70,11 +70,13 @@ static const struct command commands[] = {
 	  cmd_completion },
 	{ "doctor", "", "check all that a mount needs, and say what is wrong and what to do",
 	  "Example: atlock doctor -m /locks\n", cmd_doctor },
-	{ "export", "[--format atlantis|jsonl] [--to redis://HOST:PORT/DB]",
-	  "print what is held, or write it to a Redis",
+	{ "export", "[--format atlantis|jsonl|enhanced] [--keys 3|4] [--to redis://HOST:PORT/DB|bolt:FILE]",
+	  "print what is held, or write it to a Redis or a new Bolt file",
 	  "      --format FORMAT    atlantis: its own records, a JSON object a line (default); or\n"
 	  "                         jsonl: all locks of the tree, for `atlock import` elsewhere\n"
-	  "      --to redis://...   write Atlantis' records into its Redis; existing ones stay\n"
+	  "      --to redis://...   write Atlantis' records into its Redis; existing ones stay; or\n"
+	  "           bolt:FILE     make FILE, with which Atlantis can start\n"
+	  "      --keys 3|4         parts of the keys: 3 before Atlantis 0.40 (else as those there, or imported)\n"
 	  "\nExample: atlock export --format jsonl > locks.jsonl\n",
 	  cmd_export },
 	{ "force-unlock", "LOCK|ID...", "release another holder's lock",
@@ -151,11 +153,12 @@ static const struct command commands[] = {
 	  "Without a terminal: lock, holder, since, until, waiters, reason and id, with tabs between them.\n"
 	  "\nExample: atlock ls --owner alice --older-than 1h\n",
 	  cmd_ls },
-	{ "mirror", "[--once] [--delete] [--interval TIME] --to redis://HOST:PORT/DB",
+	{ "mirror", "[--once] [--delete] [--keys 3|4] [--interval TIME] --to redis://HOST:PORT/DB",
 	  "keep Atlantis' Redis equal to this tree",
 	  "      --to redis://...  Atlantis' Redis\n"
 	  "      --once            bring it up to date once, and end\n"
 	  "      --delete          at the start, delete what is not held here\n"
+	  "      --keys 3|4        parts of the keys of new locks there (else as those there have)\n"
 	  "      --interval TIME   time between two rounds (1s)\n"
 	  "\n"
 	  "Ends with SIGTERM or ^C. A lock that another pull request has there stays.\n"

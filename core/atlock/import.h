@@ -26,9 +26,11 @@ enum atlock_foreign_kind { ATLOCK_FOREIGN_LOCK, ATLOCK_FOREIGN_PULL, ATLOCK_FORE
 /* One record, as Atlantis has it and as the tree has it. Zero it before first use; atlock_foreign_clear() frees its strings. */
 struct atlock_foreign_record {
 	enum atlock_foreign_kind kind;
-	char *key;                        /* under which today's Atlantis keeps it; NULL: Atlantis has no such record */
-	char *value;                      /* its JSON on one line; NULL with `key` */
-	char path[ATLOCK_PATH_MAX];       /* below the mount: "repos/...", "global/apply", "pulls/github.com/a/b/-/7" */
+	char *key;                  /* under which today's Atlantis keeps it; NULL: Atlantis has no such record */
+	char *key3;                 /* of a lock: its three-part key, which Atlantis used before 0.40; else NULL */
+	int form;                   /* 3: found, or to be written, under key3; 4: under key; 0: not known */
+	char *value;                /* its JSON on one line; NULL with `key` */
+	char path[ATLOCK_PATH_MAX]; /* below the mount: "repos/...", "global/apply", "pulls/github.com/a/b/-/7" */
 	char owner[ATLOCK_OWNER_MAX + 1]; /* "": the user who imports */
 	char who[ATLOCK_WHO_MAX + 1];     /* "" for a pull request */
 	char *text;                       /* what to write there: key=value lines; for a pull request, projects.tsv */
@@ -38,6 +40,9 @@ struct atlock_foreign_record {
 };
 
 void atlock_foreign_clear(struct atlock_foreign_record *record);
+
+/* The key under which the record is, or is to be written. */
+const char *atlock_foreign_key(const struct atlock_foreign_record *record);
 
 /* --- Sources --- */
 
@@ -63,16 +68,35 @@ uint64_t atlock_foreign_total(const struct atlock_foreign *foreign);
 /* Reads the next record: 0, 1 after the last, 2 for one that cannot be imported (`why` names it); the next call goes on. */
 int atlock_foreign_next(struct atlock_foreign *foreign, struct atlock_foreign_record *record, struct atlock_why *why);
 
-/* Reads what is at the record's key now: 0 and a malloc'ed `*value`, or 1 (nothing). -EROFS unless the source is a Redis. */
-int atlock_foreign_get(struct atlock_foreign *foreign, const struct atlock_foreign_record *record, char **value,
+/* Begins again with the first record, as they are now. -EROFS for lines. */
+int atlock_foreign_again(struct atlock_foreign *foreign, struct atlock_why *why);
+
+/*
+ * Which keys are written where a record has none yet: 3 or 4 parts, for good. Without this call, 4, unless the records read so far
+ * had three parts and none had four.
+ */
+void atlock_foreign_keys(struct atlock_foreign *foreign, int parts);
+
+/*
+ * Reads what is there of the record now: 0 and a malloc'ed `*value`, or 1 (nothing). Both keys of a lock are tried; record->form says
+ * which it was, or which is to be written. -EROFS unless the source is a Redis.
+ */
+int atlock_foreign_get(struct atlock_foreign *foreign, struct atlock_foreign_record *record, char **value,
 		       struct atlock_why *why);
 
 /*
- * Writes `value` at the record's key, or deletes the key (NULL), if its value is still `old` byte by byte (NULL: absent). 1, with
- * nothing changed, if it is not. -EROFS unless the source is a Redis.
+ * Writes `value` at the record's key, or deletes the key (NULL), if its value is still `old` byte by byte (NULL: absent, under both
+ * keys of a lock). 1, with nothing changed, if it is not. -EROFS unless the source is a Redis.
  */
-int atlock_foreign_change(struct atlock_foreign *foreign, const struct atlock_foreign_record *record, const char *old,
+int atlock_foreign_change(struct atlock_foreign *foreign, struct atlock_foreign_record *record, const char *old,
 			  const char *value, struct atlock_why *why);
+
+/*
+ * Makes a new Bolt file with these records, those without a key left out, for Atlantis to start with. -EEXIST: there is such a file, or
+ * two records have one key; `why` says which.
+ */
+int atlock_foreign_bolt(const char *path, struct atlock_foreign_record *const *records, size_t count,
+			struct atlock_why *why);
 
 /* --- From the tree --- */
 

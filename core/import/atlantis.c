@@ -63,6 +63,7 @@ int atlantis_path_clean(const char *path, char *out, size_t len)
 void atlock_foreign_clear(struct atlock_foreign_record *record)
 {
 	free(record->key);
+	free(record->key3);
 	free(record->value);
 	free(record->text);
 	free(record->meta);
@@ -122,16 +123,23 @@ static int lock_key(const json_t *value, const char *found, struct atlock_foreig
 	const char *project = atlantis_string(value, "Project.ProjectName");
 	int n = asprintf(&record->key, "%s/%s/%s/%s", atlantis_string(value, "Project.RepoFullName"),
 			 atlantis_string(value, "Project.Path"), atlantis_string(value, "Workspace"), project);
-	size_t three;
 
 	if (n < 0) {
 		record->key = NULL;
 		return -ENOMEM;
 	}
-	three = strlen(record->key) - strlen(project) - 1;
-	record->elsewhere = found != NULL && strcmp(found, record->key) != 0 &&
-			    !(strlen(found) == three && strncmp(found, record->key, three) == 0);
+	record->key3 = strndup(record->key, strlen(record->key) - strlen(project) - 1);
+	if (record->key3 == NULL)
+		return -ENOMEM;
+	if (found != NULL)
+		record->form = strcmp(found, record->key) == 0 ? 4 : strcmp(found, record->key3) == 0 ? 3 : 0;
+	record->elsewhere = found != NULL && record->form == 0;
 	return 0;
+}
+
+const char *atlock_foreign_key(const struct atlock_foreign_record *record)
+{
+	return record->form == 3 && record->key3 != NULL ? record->key3 : record->key;
 }
 
 /* A value that does not fit on one line is left out here; the record itself still has it. */
@@ -167,6 +175,8 @@ static int record_text(const json_t *value, const char *time, struct atlock_fore
 	fputs("ttl=never\n", out);
 	atlantis_line(out, "time", time);
 	atlantis_line(out, "url", atlantis_string(value, "Pull.URL"));
+	if (record->form == 3)
+		atlantis_line(out, ATLANTIS_KEY3, record->key3);
 	fprintf(out, ATLANTIS_KEY "=%s\n", record->value);
 	return fclose(out) == 0 ? 0 : -ENOMEM;
 }

@@ -28,6 +28,8 @@ struct atlock_foreign {
 	size_t size;
 	uint64_t number; /* of the line */
 	unsigned int flags;
+	int parts;    /* of keys that are written; 0: as those that were read */
+	bool seen[2]; /* locks with keys of three and of four parts */
 };
 
 static const struct {
@@ -308,8 +310,39 @@ static int lines_next(struct atlock_foreign *foreign, struct atlock_foreign_reco
 
 int atlock_foreign_next(struct atlock_foreign *foreign, struct atlock_foreign_record *record, struct atlock_why *why)
 {
+	int err;
+
 	atlock_foreign_clear(record);
-	return foreign->store != NULL ? store_next_record(foreign, record, why) : lines_next(foreign, record, why);
+	err = foreign->store != NULL ? store_next_record(foreign, record, why) : lines_next(foreign, record, why);
+	/* A named project has the same three parts as others, so only keys that end there tell. */
+	if (err == 0 && record->form != 0)
+		foreign->seen[record->form - 3] = true;
+	return err;
+}
+
+int atlock_foreign_again(struct atlock_foreign *foreign, struct atlock_why *why)
+{
+	int err;
+
+	if (foreign->store == NULL)
+		return why_set(why, -EROFS, ATLOCK_INVALID_REQUEST, "JSON lines are read once: name a Redis or a file");
+	err = foreign_again(foreign->store);
+	return err < 0 ? fail(why, err, foreign->store->error) : 0;
+}
+
+void atlock_foreign_keys(struct atlock_foreign *foreign, int parts)
+{
+	foreign->parts = parts;
+}
+
+/* The form in which a lock is written that is not there yet. */
+static int form_new(const struct atlock_foreign *foreign, const struct atlock_foreign_record *record)
+{
+	if (foreign->parts != 0)
+		return foreign->parts;
+	if (foreign->seen[0] != foreign->seen[1])
+		return foreign->seen[0] ? 3 : 4;
+	return foreign->seen[1] || record->form == 0 ? 4 : record->form;
 }
 
 static int refuse_write(struct atlock_why *why)
@@ -317,7 +350,24 @@ static int refuse_write(struct atlock_why *why)
 	return why_set(why, -EROFS, ATLOCK_INVALID_REQUEST, "JSON lines are only read: name a Redis to write to");
 }
 
-int atlock_foreign_get(struct atlock_foreign *foreign, const struct atlock_foreign_record *record, char **value,
+/* Looks under the key in use and then, for a lock, under its other one. 0 or 1; record->form says where, or where to write. */
+static int both_get(struct atlock_foreign *foreign, struct atlock_foreign_record *record, struct slice *out)
+{
+	int first = form_new(foreign, record);
+	int err;
+
+	record->form = first;
+	err = foreign_get(foreign->store, (enum foreign_kind)record->kind, atlock_foreign_key(record), out);
+	if (err != 1 || record->key3 == NULL)
+		return err;
+	record->form = 7 - first;
+	err = foreign_get(foreign->store, (enum foreign_kind)record->kind, atlock_foreign_key(record), out);
+	if (err == 1)
+		record->form = first;
+	return err;
+}
+
+int atlock_foreign_get(struct atlock_foreign *foreign, struct atlock_foreign_record *record, char **value,
 		       struct atlock_why *why)
 {
 	struct slice found;
@@ -325,7 +375,7 @@ int atlock_foreign_get(struct atlock_foreign *foreign, const struct atlock_forei
 
 	if (foreign->store == NULL)
 		return refuse_write(why);
-	err = foreign_get(foreign->store, (enum foreign_kind)record->kind, record->key, &found);
+	err = both_get(foreign, record, &found);
 	if (err < 0)
 		return fail(why, err, foreign->store->error);
 	if (err > 0)
@@ -334,26 +384,51 @@ int atlock_foreign_get(struct atlock_foreign *foreign, const struct atlock_forei
 	return *value == NULL ? atlantis_no_memory(why) : 0;
 }
 
-int atlock_foreign_change(struct atlock_foreign *foreign, const struct atlock_foreign_record *record, const char *old,
+int atlock_foreign_change(struct atlock_foreign *foreign, struct atlock_foreign_record *record, const char *old,
 			  const char *value, struct atlock_why *why)
 {
 	struct foreign_item item = { .kind = (enum foreign_kind)record->kind,
-				     .key = { record->key, strlen(record->key) },
 				     .value = { value, value == NULL ? 0 : strlen(value) } };
 	struct slice before = { old, old == NULL ? 0 : strlen(old) };
+	struct slice found;
 	int err;
 
 	if (foreign->store == NULL)
 		return refuse_write(why);
+	/* A new lock must not be there under its other key either. An Atlantis uses one form, and that one is compared again. */
+	err = old == NULL && record->key3 != NULL ? both_get(foreign, record, &found) : 1;
+	if (err != 1)
+		return err < 0 ? fail(why, err, foreign->store->error) : 1;
+	item.key = slice_of(atlock_foreign_key(record));
 	err = foreign_change(foreign->store, &item, old == NULL ? NULL : &before);
 	return err < 0 ? fail(why, err, foreign->store->error) : err;
+}
+
+int atlock_foreign_bolt(const char *path, struct atlock_foreign_record *const *records, size_t count,
+			struct atlock_why *why)
+{
+	struct foreign_item *items = calloc(count + 1, sizeof(*items));
+	char error[FOREIGN_ERROR_MAX] = "";
+	size_t n = 0;
+	int err;
+
+	if (items == NULL)
+		return atlantis_no_memory(why);
+	for (size_t i = 0; i < count; i++)
+		if (records[i]->key != NULL)
+			items[n++] = (struct foreign_item){ (enum foreign_kind)records[i]->kind,
+							    slice_of(atlock_foreign_key(records[i])),
+							    slice_of(records[i]->value) };
+	err = bolt_write(path, items, n, error);
+	free(items);
+	return err < 0 ? fail(why, err, error) : 0;
 }
 
 char *atlock_foreign_line(const struct atlock_foreign_record *record)
 {
 	json_t *value = record->value == NULL ? NULL : json_loads(record->value, 0, NULL);
-	json_t *line = json_pack("{s:s, s:s, s:o}", "bucket", buckets[record->kind], "key", record->key, "value",
-				 value);
+	json_t *line = json_pack("{s:s, s:s, s:o}", "bucket", buckets[record->kind], "key", atlock_foreign_key(record),
+				 "value", value);
 	char *text = line == NULL ? NULL : json_dumps(line, JSON_COMPACT);
 
 	json_decref(line);

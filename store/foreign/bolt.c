@@ -23,6 +23,11 @@ static const char *const buckets[FOREIGN_KINDS] = {
 	[FOREIGN_GLOBAL] = "globalLocks",
 };
 
+const char *bolt_bucket_name(enum foreign_kind kind)
+{
+	return buckets[kind];
+}
+
 struct level {
 	struct bolt_page page;
 	unsigned int next; /* index of the next entry */
@@ -154,6 +159,18 @@ static int bolt_next(struct foreign *foreign, struct foreign_item *out)
 	return rc;
 }
 
+/* The file is open and locked, so its state is the one that was read. */
+static int bolt_again(struct foreign *foreign)
+{
+	struct bolt *bolt = (struct bolt *)foreign;
+
+	while (bolt->depth > 0)
+		level_pop(bolt);
+	bolt->found = 0;
+	memset(bolt->file.seen, 0, (size_t)(bolt->file.pages / 8 + 1));
+	return level_push(bolt, bolt->file.root, NULL, -1);
+}
+
 static void bolt_close(struct foreign *foreign)
 {
 	struct bolt *bolt = (struct bolt *)foreign;
@@ -167,7 +184,7 @@ static void bolt_close(struct foreign *foreign)
 	free(bolt);
 }
 
-static const struct foreign_type bolt_type = { .next = bolt_next, .close = bolt_close };
+static const struct foreign_type bolt_type = { .next = bolt_next, .again = bolt_again, .close = bolt_close };
 
 /* Bolt locks a file while it is open. While this process has that lock too, no Atlantis can begin to write. */
 static int file_open(struct bolt_file *file, const char *path)

@@ -14,8 +14,18 @@
 
 #include <stdbool.h>
 
+/* Flags of a page. */
 #define BOLT_BRANCH 1U
 #define BOLT_LEAF 2U
+#define BOLT_META_PAGE 4U
+#define BOLT_FREE_LIST 16U
+
+#define BOLT_MAGIC UINT32_C(0xED0CDAED)
+#define BOLT_VERSION 2
+#define BOLT_HEADER 16 /* of a page: number (8), flags (2), count (2), overflow (4) */
+#define BOLT_ENTRY 16  /* of a branch: position, key's size, child (8); of a leaf: flags, position, two sizes */
+#define BOLT_META 64   /* after the header; the last 8 bytes are the checksum of those before */
+#define BOLT_BUCKET 16 /* before an inline page: root, sequence */
 
 struct bolt_file {
 	struct foreign base;
@@ -46,6 +56,9 @@ struct bolt_entry {
 	struct slice value; /* leaf */
 	uint64_t child;     /* branch */
 };
+
+/* The name of the bucket that has such records. */
+const char *bolt_bucket_name(enum foreign_kind kind);
 
 /* Finds the present state. -EBADMSG. */
 int bolt_meta_read(struct bolt_file *file, unsigned int flags);

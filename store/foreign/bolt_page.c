@@ -7,12 +7,6 @@
 
 #include "bolt.h"
 
-#define MAGIC UINT32_C(0xED0CDAED)
-#define VERSION 2
-#define HEADER 16 /* of a page: number (8), flags (2), count (2), overflow (4) */
-#define ENTRY 16  /* of a branch: position, key's size, child (8); of a leaf: flags, position, two sizes */
-#define META 64   /* after the header; the last 8 bytes are the checksum of those before */
-#define BUCKET 16 /* before an inline page: root, sequence */
 #define PAGE_LEAST 512
 #define PAGE_MOST (UINT32_C(16) << 20)
 
@@ -74,8 +68,8 @@ static int bytes_read(struct bolt_file *file, uint64_t offset, void *out, size_t
 /* 0, or 1 if there is no valid meta page at this offset. */
 static int meta_at(struct bolt_file *file, uint64_t offset, struct meta *out)
 {
-	unsigned char data[HEADER + META];
-	const unsigned char *meta = data + HEADER;
+	unsigned char data[BOLT_HEADER + BOLT_META];
+	const unsigned char *meta = data + BOLT_HEADER;
 	uint32_t size;
 	int err;
 
@@ -85,8 +79,8 @@ static int meta_at(struct bolt_file *file, uint64_t offset, struct meta *out)
 	if (err < 0)
 		return err;
 	size = get32(meta + 8);
-	if (get32(meta) != MAGIC || get32(meta + 4) != VERSION ||
-	    get64(meta + META - 8) != slice_hash(SLICE_HASH, (struct slice){ meta, META - 8 }))
+	if (get32(meta) != BOLT_MAGIC || get32(meta + 4) != BOLT_VERSION ||
+	    get64(meta + BOLT_META - 8) != slice_hash(SLICE_HASH, (struct slice){ meta, BOLT_META - 8 }))
 		return 1;
 	if (size < PAGE_LEAST || size > PAGE_MOST || (size & (size - 1)) != 0 || (offset != 0 && offset != size))
 		return 1;
@@ -172,19 +166,19 @@ static int page_header(struct bolt_file *file, struct bolt_page *page)
 	page->count = get16(page->data + 10);
 	if (page->flags != BOLT_BRANCH && page->flags != BOLT_LEAF)
 		return bad(file, "is neither a branch nor a leaf");
-	if (HEADER + (size_t)page->count * ENTRY > page->len)
+	if (BOLT_HEADER + (size_t)page->count * BOLT_ENTRY > page->len)
 		return bad(file, "has more entries than fit");
-	page->end = HEADER + (size_t)page->count * ENTRY;
+	page->end = BOLT_HEADER + (size_t)page->count * BOLT_ENTRY;
 	if (page->flags == BOLT_BRANCH && page->count == 0)
 		return bad(file, "is a branch without entries");
-	if (page->count == 0 && page->len >= HEADER + ENTRY && !is_zero(page->data + HEADER, ENTRY))
+	if (page->count == 0 && page->len >= BOLT_HEADER + BOLT_ENTRY && !is_zero(page->data + BOLT_HEADER, BOLT_ENTRY))
 		return bad(file, "has entries but counts none");
 	return 0;
 }
 
 int bolt_page_read(struct bolt_file *file, uint64_t number, struct bolt_page *out)
 {
-	unsigned char header[HEADER];
+	unsigned char header[BOLT_HEADER];
 	uint64_t run;
 	int err;
 
@@ -222,14 +216,14 @@ int bolt_bucket_read(struct bolt_file *file, struct slice value, uint64_t *root,
 {
 	const unsigned char *data = value.data;
 
-	if (value.len < BUCKET)
+	if (value.len < BOLT_BUCKET)
 		return bad(file, "has a bucket that is too short");
 	*root = get64(data);
 	if (*root != 0)
 		return 0;
-	if (value.len < BUCKET + HEADER)
+	if (value.len < BOLT_BUCKET + BOLT_HEADER)
 		return bad(file, "has a bucket without a page");
-	*out = (struct bolt_page){ .data = data + BUCKET, .len = value.len - BUCKET, .number = file->page };
+	*out = (struct bolt_page){ .data = data + BOLT_BUCKET, .len = value.len - BOLT_BUCKET, .number = file->page };
 	return page_header(file, out);
 }
 
@@ -249,7 +243,7 @@ static int parts(struct bolt_file *file, struct bolt_page *page, uint64_t begin,
 
 int bolt_entry_read(struct bolt_file *file, struct bolt_page *page, unsigned int index, struct bolt_entry *out)
 {
-	size_t from = HEADER + (size_t)index * ENTRY;
+	size_t from = BOLT_HEADER + (size_t)index * BOLT_ENTRY;
 	const unsigned char *at = page->data + from;
 	uint32_t flags;
 	int err;

@@ -33,6 +33,7 @@ struct foreign;
 
 struct foreign_type {
 	int (*next)(struct foreign *foreign, struct foreign_item *out);
+	int (*again)(struct foreign *foreign);
 	int (*get)(struct foreign *foreign, enum foreign_kind kind, const char *key, struct slice *out);
 	int (*change)(struct foreign *foreign, const struct foreign_item *item, const struct slice *old);
 	void (*close)(struct foreign *foreign);
@@ -52,6 +53,9 @@ void foreign_close(struct foreign *foreign);
 /* The next record: 0, or 1 after the last. */
 int foreign_next(struct foreign *foreign, struct foreign_item *out);
 
+/* Begins again with the first record, as they are now. */
+int foreign_again(struct foreign *foreign);
+
 /* The value at one key: 0 or 1 (none). Valid until the next call. -EROFS for a file. */
 int foreign_get(struct foreign *foreign, enum foreign_kind kind, const char *key, struct slice *out);
 
@@ -60,6 +64,12 @@ int foreign_get(struct foreign *foreign, enum foreign_kind kind, const char *key
  * value is still `old` (NULL: none). If not, returns 1 and writes nothing. -EROFS for a file.
  */
 int foreign_change(struct foreign *foreign, const struct foreign_item *item, const struct slice *old);
+
+/*
+ * Makes a new Bolt file at `path` with these records, in any order. It is whole and on the disk before the name is there. -EEXIST: there
+ * is such a file, which stays, or two records have one key; `error` says which.
+ */
+int bolt_write(const char *path, const struct foreign_item *items, size_t count, char error[FOREIGN_ERROR_MAX]);
 
 /* For implementations. */
 int foreign_fail(struct foreign *foreign, int err, const char *format, ...) __attribute__((format(printf, 3, 4)));

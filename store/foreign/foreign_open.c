@@ -29,6 +29,11 @@ int foreign_next(struct foreign *foreign, struct foreign_item *out)
 	return foreign->type->next(foreign, out);
 }
 
+int foreign_again(struct foreign *foreign)
+{
+	return foreign->type->again(foreign);
+}
+
 static int refuse_file(struct foreign *foreign)
 {
 	return foreign_fail(foreign, -EROFS, "a Bolt file is only read: write to a Redis, or print JSON lines");

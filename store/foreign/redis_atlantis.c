@@ -306,6 +306,18 @@ static int redis_change(struct foreign *foreign, const struct foreign_item *item
 	return err;
 }
 
+static int redis_again(struct foreign *foreign)
+{
+	struct redis *redis = (struct redis *)foreign;
+
+	for (size_t i = 0; i < redis->count; i++)
+		free(redis->keys[i]);
+	redis->count = redis->asked = redis->at = 0;
+	freeReplyObject(redis->batch);
+	redis->batch = NULL;
+	return keys_gather(redis);
+}
+
 static void redis_close(struct foreign *foreign)
 {
 	struct redis *redis = (struct redis *)foreign;
@@ -321,7 +333,7 @@ static void redis_close(struct foreign *foreign)
 }
 
 static const struct foreign_type redis_type = {
-	.next = redis_next, .get = redis_get, .change = redis_change, .close = redis_close
+	.next = redis_next, .again = redis_again, .get = redis_get, .change = redis_change, .close = redis_close
 };
 
 static int login(struct redis *redis, const struct redis_uri *uri)

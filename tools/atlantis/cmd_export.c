@@ -1,5 +1,6 @@
 /* atlock export: what the tree holds, as Atlantis' records or as lines that another tree can import. */
 #include <atlock/import.h>
+#include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -10,11 +11,14 @@
 #include "snapshot.h"
 #include "term.h"
 
+#define BOLT "bolt:" /* before the name of a file to be made */
+
 struct export
 {
 	struct sides sides;
 	const char *format;
 	const char *to; /* or NULL: standard output */
+	int parts;      /* --keys; 0: as the records there, or as the lock was imported */
 	bool native;
 	uint64_t written;
 	uint64_t there;
@@ -22,7 +26,7 @@ struct export
 	uint64_t unknown;
 };
 
-static int print_one(struct export *export, const struct snapshot_entry *entry)
+static int print_one(struct export *export, struct snapshot_entry *entry)
 {
 	char *line;
 
@@ -35,6 +39,8 @@ static int print_one(struct export *export, const struct snapshot_entry *entry)
 		export->unknown++;
 		return EXIT_DONE;
 	}
+	if (export->parts != 0)
+		entry->record.form = export->parts;
 	line = atlock_foreign_line(&entry->record);
 	if (line == NULL)
 		return tool_no_memory(export->sides.tool);
@@ -45,10 +51,10 @@ static int print_one(struct export *export, const struct snapshot_entry *entry)
 }
 
 /* Writes one record. A record that Atlantis has already stays. */
-static int put_one(struct export *export, const struct snapshot_entry *entry)
+static int put_one(struct export *export, struct snapshot_entry *entry)
 {
 	struct atlock_foreign *to = export->sides.theirs;
-	const struct atlock_foreign_record *record = &entry->record;
+	struct atlock_foreign_record *record = &entry->record;
 	struct atlock_why why;
 	char difference[400];
 	char *value = NULL;
@@ -75,13 +81,8 @@ static int put_one(struct export *export, const struct snapshot_entry *entry)
 	return EXIT_DONE;
 }
 
-static int export_all(struct export *export)
+static int summary(const struct export *export, int code)
 {
-	const struct snapshot *tree = &export->sides.tree;
-	int code = EXIT_DONE;
-
-	for (size_t i = 0; code == EXIT_DONE && i < tree->count; i++)
-		code = (export->to == NULL ? print_one : put_one)(export, &tree->entries[i]);
 	fprintf(export->to == NULL ? stderr : stdout,
 		"exported %" PRIu64 " record%s; %" PRIu64 " %s there already, %" PRIu64 " conflict%s, %" PRIu64
 		" that Atlantis has no form for\n",
@@ -90,10 +91,47 @@ static int export_all(struct export *export)
 	return code == EXIT_DONE && export->conflicts > 0 ? EXIT_REFUSED : code;
 }
 
+static int export_all(struct export *export)
+{
+	struct snapshot *tree = &export->sides.tree;
+	int code = EXIT_DONE;
+
+	for (size_t i = 0; code == EXIT_DONE && i < tree->count; i++)
+		code = (export->to == NULL ? print_one : put_one)(export, &tree->entries[i]);
+	return summary(export, code);
+}
+
+/* Makes a file of all records at once: it is there whole, or not at all. */
+static int bolt_all(struct export *export)
+{
+	struct snapshot *tree = &export->sides.tree;
+	struct atlock_foreign_record **records = calloc(tree->count + 1, sizeof(struct atlock_foreign_record *));
+	struct atlock_why why;
+	int err;
+
+	if (records == NULL)
+		return tool_no_memory(export->sides.tool);
+	for (size_t i = 0; i < tree->count; i++) {
+		records[i] = &tree->entries[i].record;
+		*(records[i]->key == NULL ? &export->unknown : &export->written) += 1;
+		/* An Atlantis has keys of one form. */
+		records[i]->form = export->parts == 3 ? 3 : 4;
+	}
+	err = atlock_foreign_bolt(export->to + strlen(BOLT), records, tree->count, &why);
+	free(records);
+	if (err == -EEXIST)
+		return tool_fail(export->sides.tool, EXIT_REFUSED, "%s", why.text);
+	if (err < 0)
+		return tool_fail_why(export->sides.tool, err, &why);
+	return summary(export, EXIT_DONE);
+}
+
 static int option_take(void *arg, int letter)
 {
 	struct export *export = arg;
 
+	if (letter == 'K')
+		return sides_keys(export->sides.tool, &export->parts);
 	*(letter == 'F' ? &export->format : &export->to) = optarg;
 	return -1;
 }
@@ -101,6 +139,7 @@ static int option_take(void *arg, int letter)
 int cmd_export(struct tool *tool, int argc, char **argv)
 {
 	struct export export = { .sides = { .tool = tool }, .format = "atlantis" };
+	bool bolt;
 	int code = choice_words(tool, argc, argv, (struct choice_count){ .most = 0 }, option_take, &export);
 
 	if (code >= 0)
@@ -108,11 +147,14 @@ int cmd_export(struct tool *tool, int argc, char **argv)
 	export.native = strcmp(export.format, "jsonl") == 0;
 	if (!export.native && strcmp(export.format, "atlantis") != 0)
 		return tool_usage(tool, "the format is atlantis or jsonl, not \"%s\"", export.format);
-	if (export.to != NULL && (export.native || strncmp(export.to, "redis://", strlen("redis://")) != 0))
-		return tool_usage(tool, "only Atlantis' records, and only a redis://host:port/db can be written to");
-	code = sides_open(&export.sides, export.to);
+	bolt = export.to != NULL && strncmp(export.to, BOLT, strlen(BOLT)) == 0;
+	if (export.to != NULL && !bolt && (export.native || strncmp(export.to, "redis://", strlen("redis://")) != 0))
+		return tool_usage(tool, "write Atlantis' records to redis://host:port/db or to bolt:FILE");
+	code = sides_open(&export.sides, bolt ? NULL : export.to);
+	if (code == EXIT_DONE && export.to != NULL && !bolt)
+		code = sides_learn(tool, export.sides.theirs, export.parts);
 	if (code == EXIT_DONE)
-		code = export_all(&export);
+		code = (bolt ? bolt_all : export_all)(&export);
 	sides_close(&export.sides);
 	return code;
 }

@@ -182,11 +182,23 @@ static int record_map(const struct import *import, struct atlock_foreign_record 
 	return 0;
 }
 
+/* Whether this run has imported the lock already: Atlantis can have it under its old key and its new one. */
+static bool is_taken(const struct import *import, const struct atlock_foreign_record *record)
+{
+	char who[ATLOCK_WHO_MAX + 1];
+
+	return record->kind == ATLOCK_FOREIGN_LOCK &&
+	       mount_field(&import->sides.mount, record->path, "who", who, sizeof(who)) &&
+	       strcmp(who, record->who) == 0;
+}
+
 /* Imports one record. -1: go on; else the exit code that ends the import. */
 static int import_one(struct import *import, const struct atlock_foreign_record *record)
 {
 	const struct snapshot_entry *there = snapshot_find(&import->sides.tree, record->path);
-	enum outcome outcome = there == NULL ? OUT_DONE : record_judge(import, &there->record, record);
+	enum outcome outcome = there != NULL              ? record_judge(import, &there->record, record)
+			       : is_taken(import, record) ? OUT_THERE
+							  : OUT_DONE;
 	int code = -1;
 
 	if (record->elsewhere)

@@ -37,6 +37,7 @@ struct mirror {
 	struct snapshot last; /* as it was written */
 	uint64_t events;      /* the number of the last one when the tree was read; 0: never */
 	bool prune;
+	int parts; /* --keys; 0: as the records there */
 	uint64_t written;
 	uint64_t deleted;
 	uint64_t conflicts;
@@ -85,7 +86,7 @@ static bool may_replace(const struct snapshot_entry *last, const struct snapshot
 /* Writes one record to Redis. Sets `entry->there` if Redis has it afterwards. */
 static int mirror_put(struct mirror *mirror, const struct snapshot_entry *last, struct snapshot_entry *entry)
 {
-	const struct atlock_foreign_record *record = &entry->record;
+	struct atlock_foreign_record *record = &entry->record;
 	char difference[400];
 	struct atlock_why why;
 	char *value = NULL;
@@ -133,6 +134,7 @@ static int put_all(struct mirror *mirror, struct snapshot *now)
 		if (entry->record.key == NULL)
 			continue;
 		if (is_unchanged(last, entry)) {
+			entry->record.form = last->record.form;
 			entry->there = last->there;
 			last->there = NULL;
 			continue;
@@ -148,7 +150,7 @@ static int drop_all(struct mirror *mirror, const struct snapshot *now)
 	struct atlock_why why;
 
 	for (size_t i = 0; i < mirror->last.count; i++) {
-		const struct snapshot_entry *last = &mirror->last.entries[i];
+		struct snapshot_entry *last = &mirror->last.entries[i];
 		int err;
 
 		if (last->there == NULL || snapshot_find(now, last->record.path) != NULL)
@@ -199,7 +201,7 @@ static int ends_open(struct mirror *mirror)
 	if (code != EXIT_DONE || mirror->to != NULL)
 		return code;
 	err = atlock_foreign_open(&mirror->to, mirror->uri, 0, &why);
-	return err < 0 ? tool_fail_why(mirror->tool, err, &why) : EXIT_DONE;
+	return err < 0 ? tool_fail_why(mirror->tool, err, &why) : sides_learn(mirror->tool, mirror->to, mirror->parts);
 }
 
 static void ends_close(struct mirror *mirror)
@@ -283,6 +285,7 @@ static int option_take(void *arg, int letter)
 	switch (letter) {
 	case 'D': mirror->prune = true; return -1;
 	case 'O': mirror->once = true; return -1;
+	case 'K': return sides_keys(mirror->tool, &mirror->parts);
 	case 'T': mirror->uri = optarg; return -1;
 	case 'I':
 		if (atlock_duration_parse(optarg, false, &mirror->interval) == 0 && mirror->interval >= INTERVAL_LEAST)

@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -200,6 +201,29 @@ int sides_option(struct sides *sides, int letter)
 	case 'S': sides->flags |= ATLOCK_FOREIGN_BEFORE_0_25; return -1;
 	default: return CHOICE_UNKNOWN;
 	}
+}
+
+int sides_keys(const struct tool *tool, int *parts)
+{
+	if (strcmp(optarg, "3") != 0 && strcmp(optarg, "4") != 0)
+		return tool_usage(tool, "--keys is 3 (as Atlantis before 0.40) or 4, not \"%s\"", optarg);
+	*parts = optarg[0] - '0';
+	return -1;
+}
+
+int sides_learn(const struct tool *tool, struct atlock_foreign *theirs, int parts)
+{
+	struct atlock_foreign_record record = { .key = NULL };
+	struct atlock_why why = { .text = "" };
+	int rc = 0;
+
+	atlock_foreign_keys(theirs, parts);
+	while (parts == 0 && rc != 1 && rc >= 0)
+		rc = atlock_foreign_next(theirs, &record, &why);
+	atlock_foreign_clear(&record);
+	if (rc >= 0)
+		rc = atlock_foreign_again(theirs, &why);
+	return rc < 0 ? tool_fail_why(tool, rc, &why) : EXIT_DONE;
 }
 
 int sides_open(struct sides *sides, const char *uri)

@@ -39,6 +39,15 @@ struct sides {
 /* Takes --older or --status-before-0.25, as a choice_fn does. */
 int sides_option(struct sides *sides, int letter);
 
+/* --keys is 3 or 4 in optarg: -1, or EXIT_USAGE once it has said that it is not. */
+int sides_keys(const struct tool *tool, int *parts);
+
+/*
+ * Reads all records of the source once, so that it knows whether its locks have keys of three parts or of four, and begins again.
+ * EXIT_DONE or an exit code. Unless `parts` is 0, that is what is written.
+ */
+int sides_learn(const struct tool *tool, struct atlock_foreign *theirs, int parts);
+
 /* Opens Atlantis' records unless `uri` is NULL, then the mount, and reads the tree. EXIT_DONE or an exit code, as snapshot_read(). */
 int sides_open(struct sides *sides, const char *uri);
 void sides_close(struct sides *sides);

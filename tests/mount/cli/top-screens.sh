@@ -135,7 +135,8 @@ batch() {
 	expect_equal "$(locks --who build-1 --repo acme/web)" repos/acme/web/-/-/default
 	expect_equal "$(locks --pull 7)" repos/acme/infra/-/vpc/-/prod
 	expect_equal "$(locks --older-than 1h)" ''
-	expect_equal "$(locks --expiring-within 10h global)" global/plan
+	expect_equal "$(locks --expiring-within 10h global)" ''
+	expect_equal "$(locks --expiring-within 10h custom)" custom/db/backup
 	expect_equal "$(locks --queue)" 'custom/db/backup global/plan global/plan'
 	expect_equal "$(locks --queue global)" 'global/plan global/plan'
 	expect_equal "$(locks --queue --owner atlt1)" custom/db/backup
