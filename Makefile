@@ -15,6 +15,8 @@ RUNS ?= 1000000
 TIMES ?= 20
 TARGETS ?= $(FUZZ_TARGETS)
 POINTS ?= 300
+FAULTS ?= 20
+KIND ?= store
 JOBS ?= $(shell nproc)
 # Tests wait for clocks and disks: without JOBS= more of them run than processes of the compiler (tests/run).
 TEST_JOBS := $(if $(filter file default undefined,$(origin JOBS)),,$(JOBS))
@@ -111,6 +113,8 @@ UNIT := $(sort $(wildcard tests/unit/test_*.c))
 HELP := $(sort $(wildcard tests/*.c) $(filter-out $(UNIT),$(wildcard tests/unit/*.c)))
 SIM := $(sort $(wildcard tests/sim/*.c))
 CRASH := $(sort $(wildcard tests/crash/*.c))
+CLUSTER := $(sort $(wildcard tests/cluster/test_*.c))
+HOSTS := $(sort $(wildcard tests/hosts/*.c))
 FUZZ := $(sort $(wildcard tests/fuzz/*.c))
 BENCH_core := $(sort $(wildcard tests/bench/core*.c))
 BENCH_nullfs := $(sort $(wildcard tests/bench/null*.c))
@@ -125,13 +129,15 @@ MOUNT := $(MOUNT_ALONE) $(MOUNT_SYS)
 MOUNT_SCRIPTS := $(sort $(wildcard tests/mount/*/*.sh tests/hostile/*.sh))
 TRACE := tests/trace/hook.c
 
-SOURCES := $(STORE_C) $(CORE) $(FS) $(TOOLS) $(HELP) $(UNIT) $(SIM) $(CRASH) $(FUZZ) $(BENCH) $(MOUNT) $(TRACE)
+SOURCES := $(STORE_C) $(CORE) $(FS) $(TOOLS) $(HELP) $(UNIT) $(SIM) $(CRASH) $(CLUSTER) $(HOSTS) $(FUZZ) $(BENCH) $(MOUNT) $(TRACE)
 PUBLIC := core/atlock.h $(sort $(wildcard core/atlock/*.h))
 HEADERS := $(sort $(PUBLIC) $(foreach f,store core fs tools,$(call sources,$(f),h)) $(wildcard tests/*.h tests/*/*.h tests/mount/sys/*.h))
 
 LIBS := $(OUT)/libcore.a $(OUT)/libstore.a
 PROGRAMS := $(OUT)/atlockfs $(OUT)/atlock
 UNIT_PROGRAMS := $(patsubst tests/unit/%.c,$(OUT)/unit/%,$(UNIT))
+CLUSTER_PROGRAMS := $(patsubst tests/cluster/test_%.c,$(OUT)/cluster/test_%,$(CLUSTER))
+HOSTS_PROGRAMS := $(patsubst tests/hosts/%.c,$(OUT)/hosts_%,$(HOSTS))
 SIM_PROGRAM := $(if $(SIM),$(OUT)/sim)
 CRASH_PROGRAM := $(OUT)/crash
 FUZZ_TARGETS := $(patsubst tests/fuzz/fuzz_%.c,%,$(filter tests/fuzz/fuzz_%,$(FUZZ)))
@@ -150,7 +156,7 @@ all: $(LIBS) $(PROGRAMS) ## build the libraries and the programs (default)
 help: ## list the targets and variables
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 22
 	@echo
-	@echo '  BUILD=$(BUILD)  SAN=address|thread|fuzz  SEED=$(SEED)  STEPS=$(STEPS)  RUNS=$(RUNS)  TIMES=$(TIMES)  POINTS=$(POINTS)  JOBS=$(JOBS)  AGAIN=$(AGAIN)  V=1'
+	@echo '  BUILD=$(BUILD)  SAN=address|thread|fuzz  SEED=$(SEED)  STEPS=$(STEPS)  RUNS=$(RUNS)  TIMES=$(TIMES)  POINTS=$(POINTS)  FAULTS=$(FAULTS)  JOBS=$(JOBS)  AGAIN=$(AGAIN)  V=1'
 	@echo '  MNT=$(MNT)  STORE=$(STORE)  PREFIX=$(PREFIX)  DESTDIR='
 
 .PHONY: clean
@@ -163,9 +169,10 @@ PACKAGES_build := gcc libc6-dev make pkg-config libfuse3-dev fuse3 liblmdb-dev l
 	libhiredis-dev libsodium-dev libncurses-dev
 PACKAGES_test := libcmocka-dev attr jq passwd procps util-linux strace valgrind libcurl4-openssl-dev redis-server \
 	redis-tools curl python3 faketime zsh fish prometheus prometheus-node-exporter lmdb-utils e2fsprogs \
-	btrfs-progs xfsprogs \
+	btrfs-progs xfsprogs iproute2 \
 	python3-yaml systemd libxml2-utils tmux busybox nodejs rsync inotify-tools
 PACKAGES_deb := build-essential debhelper lintian debootstrap systemd-container
+PACKAGES_cluster := stunnel4 openssl
 PACKAGES_bench := etcd-server etcd-client
 PACKAGES_fuzz := clang libclang-rt-dev
 PACKAGES_lint := clang-tidy clang-format cppcheck mandoc
@@ -175,6 +182,7 @@ NEED := $(BUILD)/.packages-
 $(NEED)test: | $(NEED)build
 $(NEED)lint: | $(NEED)test
 $(NEED)bench: | $(NEED)test
+$(NEED)cluster: | $(NEED)test
 $(NEED)deb: | $(NEED)build
 $(NEED)fuzz: | $(NEED)build
 $(NEED)%: Makefile .ci/install-packages
@@ -202,7 +210,7 @@ $(OUT)/include: core/atlock.h
 	$(Q)mkdir -p $@ && ln -sfn $(abspath core/atlock.h) $@/atlock.h && ln -sfn $(abspath core/atlock) $@/atlock
 	$(Q)touch $@
 
-$(call objects,$(HELP) $(UNIT) $(SIM) $(CRASH) $(FUZZ) $(BENCH) $(MOUNT)): | $(NEED)test
+$(call objects,$(HELP) $(UNIT) $(SIM) $(CRASH) $(CLUSTER) $(HOSTS) $(FUZZ) $(BENCH) $(MOUNT)): | $(NEED)test
 
 $(OUT)/obj/%.o: %.c Makefile | $(NEED)build $(OUT)/include
 	$(call say,CC,$<)
@@ -221,6 +229,15 @@ $(OUT)/unit/%: $(OUT)/obj/tests/unit/%.o $(OUT)/libtest.a $(OUT)/libtools.a $(OU
 	$(call say,LD,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(call link,$@,$^,cmocka fuse3)
+
+$(OUT)/cluster/%: $(OUT)/obj/tests/cluster/%.o $(OUT)/libtest.a $(LIBS)
+	$(call say,LD,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(call link,$@,$^,cmocka)
+
+$(HOSTS_PROGRAMS): $(OUT)/hosts_%: $(OUT)/obj/tests/hosts/%.o $(LIBS)
+	$(call say,LD,$@)
+	$(Q)$(call link,$@,$^)
 
 $(OUT)/sim: $(call objects,$(SIM)) $(OUT)/libtest.a $(LIBS)
 	$(call say,LD,$@)
@@ -421,6 +438,14 @@ check-unit: $(UNIT_PROGRAMS) ## the unit tests alone
 .PHONY: check-mount
 check-mount: all mount-programs ## the tests on real mounts alone: TESTS= names some of them
 	@JOBS=$(TEST_JOBS) AGAIN=$(AGAIN) ATLOCKFS_BUILD=$(OUT) tests/mount/run $(foreach t,$(TESTS),'$(t)')
+
+.PHONY: check-cluster
+check-cluster: $(CLUSTER_PROGRAMS) | $(NEED)cluster ## realms in a cluster of Redis, behind Sentinels, and behind TLS: own servers on the loopback
+	@JOBS=$(TEST_JOBS) tests/run $(foreach p,$(CLUSTER_PROGRAMS),'$(strip $(call runner,$(OUT)) $(p))') $(if $(SAN),,'tests/cluster/tls $(OUT)')
+
+.PHONY: check-hosts
+check-hosts: all $(HOSTS_PROGRAMS) | $(NEED)test ## three hosts on one Redis, each in a network namespace, with faults, as root: FAULTS= SEED= KIND=store
+	@tests/hosts/run $(OUT) $(FAULTS) $(SEED) $(KIND)
 
 .PHONY: check-hostile hostile
 check-hostile: ## the attacks of tests/hostile alone, in short form

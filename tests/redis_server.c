@@ -7,6 +7,7 @@
 #include <err.h>
 #include <hiredis/hiredis.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,7 +35,14 @@ static int port_free(void)
 
 static pid_t server_exec(const struct redis_server *server)
 {
+	const char *argv[32] = {
+		"redis-server", "--bind", "127.0.0.1",     "--dir",  server->dir,     "--save",         "",
+		"--appendonly", "yes",    "--appendfsync", "always", "--requirepass", server->password, "--logfile",
+		"redis.log",    "--port"
+	};
+	size_t count = 16;
 	char port[16];
+	char second[16];
 	pid_t pid = fork();
 
 	if (pid < 0)
@@ -43,9 +51,14 @@ static pid_t server_exec(const struct redis_server *server)
 		return pid;
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 	(void)snprintf(port, sizeof(port), "%d", server->uri.port);
-	execlp("redis-server", "redis-server", "--port", port, "--bind", "127.0.0.1", "--dir", server->dir, "--save",
-	       "", "--appendonly", "yes", "--appendfsync", "always", "--requirepass", server->password, "--logfile",
-	       "redis.log", (char *)NULL);
+	(void)snprintf(second, sizeof(second), "%d", server->second_port);
+	if (server->sentinel != NULL)
+		execlp("redis-server", "redis-server", server->sentinel, "--sentinel", "--port", port, "--bind",
+		       "127.0.0.1", "--dir", server->dir, "--logfile", "redis.log", (char *)NULL);
+	argv[count++] = port;
+	for (size_t i = 0; i < REDIS_WORDS && server->words[i] != NULL && count < 31; i++)
+		argv[count++] = strcmp(server->words[i], "@port") == 0 ? second : server->words[i];
+	execvp("redis-server", (char *const *)argv);
 	_exit(127);
 }
 
@@ -89,18 +102,38 @@ static bool server_wait(const struct redis_server *server)
 
 void redis_server_start(struct redis_server *server, const char *password)
 {
-	memset(server, 0, sizeof(*server));
+	redis_server_start_with(server, password, (const char *const[]){ NULL });
+}
+
+static void server_start(struct redis_server *server, const char *password)
+{
 	server->dir = scratch_new();
 	(void)strlcpy(server->password, password == NULL ? "" : password, sizeof(server->password));
 	(void)strlcpy(server->uri.host, "127.0.0.1", sizeof(server->uri.host));
 	(void)strlcpy(server->uri.password, server->password, sizeof(server->uri.password));
 	for (int i = 0; i < TRIES; i++) {
 		server->uri.port = port_free();
+		server->second_port = port_free();
 		server->pid = server_exec(server);
 		if (server_wait(server))
 			return;
 	}
 	errx(1, "redis-server cannot be started");
+}
+
+void redis_server_start_with(struct redis_server *server, const char *password, const char *const *words)
+{
+	memset(server, 0, sizeof(*server));
+	for (size_t i = 0; i + 1 < REDIS_WORDS && words[i] != NULL; i++)
+		server->words[i] = words[i];
+	server_start(server, password);
+}
+
+void redis_sentinel_start(struct redis_server *server, const char *conf)
+{
+	memset(server, 0, sizeof(*server));
+	server->sentinel = conf;
+	server_start(server, NULL);
 }
 
 struct redis_address redis_server_address(const struct redis_server *server, const char *realm)
@@ -114,7 +147,7 @@ struct redis_address redis_server_address(const struct redis_server *server, con
 	return address;
 }
 
-static void server_kill(const struct redis_server *server)
+void redis_server_kill(const struct redis_server *server)
 {
 	(void)kill(server->pid, SIGKILL);
 	(void)waitpid(server->pid, NULL, 0);
@@ -122,25 +155,40 @@ static void server_kill(const struct redis_server *server)
 
 void redis_server_stop(struct redis_server *server)
 {
-	server_kill(server);
+	redis_server_kill(server);
 	scratch_remove(server->dir);
 }
 
 void redis_server_restart(struct redis_server *server)
 {
-	server_kill(server);
+	redis_server_kill(server);
 	server->pid = server_exec(server);
 	if (!server_wait(server))
 		errx(1, "redis-server does not start again");
 }
 
-void redis_server_tell(const struct redis_server *server, const char *command)
+bool redis_server_ask(const struct redis_server *server, const char *command, char *out, size_t len)
 {
 	redisContext *context = server_connect(server);
 	redisReply *reply = context != NULL && context->err == 0 ? redisCommand(context, command) : NULL;
+	bool done = reply != NULL && reply->type != REDIS_REPLY_ERROR;
 
-	if (reply == NULL || reply->type == REDIS_REPLY_ERROR)
-		errx(1, "%s: %s", command, reply == NULL ? "no answer" : reply->str);
+	(void)strlcpy(out, reply == NULL ? "no answer" : reply->str == NULL ? "" : reply->str, len);
 	freeReplyObject(reply);
-	redisFree(context);
+	if (context != NULL)
+		redisFree(context);
+	return done;
+}
+
+void redis_server_tell(const struct redis_server *server, const char *format, ...)
+{
+	char command[512];
+	char answer[512];
+	va_list args;
+
+	va_start(args, format);
+	(void)vsnprintf(command, sizeof(command), format, args);
+	va_end(args);
+	if (!redis_server_ask(server, command, answer, sizeof(answer)))
+		errx(1, "%s: %s", command, answer);
 }

@@ -178,6 +178,16 @@ static const struct command commands[] = {
 	  "      --key-file FILE  its key, if it is encrypted\n"
 	  "\nExample: atlock queue custom/deploy\n",
 	  cmd_queue },
+	{ "realm", "create|show redis://[USER@]HOST[:PORT][/DB]?realm=NAME",
+	  "make a store that several hosts share, or show who uses it",
+	  "  create  makes the realm, once; it is refused if it is there\n"
+	  "  show    prints its id, epoch, revision and hosts, each with its chain, its incarnation and\n"
+	  "          how long ago the server heard of it\n"
+	  "\n"
+	  "An address has no password: it is in $ATLOCK_REDIS_PASSWORD, or in a file that ?password_file=\n"
+	  "names. See atlock(1) for Sentinels, clusters and the other parameters.\n"
+	  "\nExample: atlock realm create 'redis://redis.example/0?realm=ci'\n",
+	  cmd_realm },
 	{ "renew", "[-t TIME|--add TIME] [--if-version N] LOCK|ID|KEY...", "make leases longer",
 	  "  -t, --ttl TIME       a lease of this length from now (else of the length it has)\n"
 	  "      --add TIME       add to what is left\n"

@@ -260,3 +260,10 @@ int redis_realm_create(struct remote_adapter *adapter)
 	freeReplyObject(reply);
 	return rc < 0 ? rc : exists != 0 ? -EEXIST : 0;
 }
+
+int redis_realm_hosts(struct remote_adapter *adapter, redis_host_fn *each, void *arg)
+{
+	struct realm *realm = (struct realm *)adapter;
+
+	return told(realm, redis_hosts_each(&realm->process, each, arg));
+}

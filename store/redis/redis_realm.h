@@ -5,6 +5,7 @@
 #define STORE_REDIS_REALM_H
 
 #include "redis_address.h"
+#include "redis_hosts.h"
 #include "remote_adapter.h"
 
 /* Connects to nothing yet. `timeout` is that of one request, in ms. 0 or -ENOMEM. */
@@ -12,5 +13,8 @@ int redis_realm_open(struct remote_adapter **out, const struct redis_address *ad
 
 /* Makes the realm: 0, -EEXIST, or a negative errno; adapter->trouble may say more. */
 int redis_realm_create(struct remote_adapter *adapter);
+
+/* As redis_hosts_each(). */
+int redis_realm_hosts(struct remote_adapter *adapter, redis_host_fn *each, void *arg);
 
 #endif

@@ -36,6 +36,9 @@ static int engine_ready(struct engine *engine)
 		rc = commit_resolve(engine, reply);
 	if (rc == REMOTE_HELLO || rc == REMOTE_FENCED)
 		engine->ready = false;
+	/* What is in doubt is an earlier call's, which has its answer: for this one the engine is out of reach. */
+	if (rc == -EINPROGRESS)
+		rc = -EHOSTDOWN;
 	return rc < 0 ? rc : engine->ready ? 0 : -EHOSTDOWN;
 }
 

@@ -1,10 +1,8 @@
 /*
  * Hosts on a real Redis: the scripts do what a realm must, and whatever the server does, calls end in bounded time and no lock is granted twice.
  */
-#include "realm_fixture.h"
-#include "redis_realm.h"
+#include "redis_fixture.h"
 #include "redis_server.h"
-#include "scratch.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -14,112 +12,45 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
-enum { A, B };
-#define TIMEOUT 1000 /* ms, of a request; a call may take some of them */
-#define CALL_MAX 8   /* s */
-
 static struct redis_server server;
-
-struct fixture {
-	struct realm_fixture realm; /* its hosts' engines; no realm in memory */
-};
-
-static int host_open(struct fixture *f, int host, bool threads)
-{
-	struct realm_host *h = &f->realm.hosts[host];
-	const struct redis_address address = redis_server_address(&server, "test");
-	const struct remote_options remote = {
-		.cache = h->dir, .host = "host", .host_timeout = 3000, .timeout = 2 * TIMEOUT, .threads = threads
-	};
-	struct remote_adapter *adapter;
-
-	assert_int_equal(redis_realm_open(&adapter, &address, TIMEOUT), 0);
-	return remote_open(&h->engine, adapter, &remote, &f->realm.options, f->realm.why, sizeof(f->realm.why));
-}
-
-static void realm_make(int expected)
-{
-	const struct redis_address address = redis_server_address(&server, "test");
-	struct remote_adapter *adapter;
-
-	assert_int_equal(redis_realm_open(&adapter, &address, TIMEOUT), 0);
-	assert_int_equal(redis_realm_create(adapter), expected);
-	adapter->ops->close(adapter);
-}
 
 static int setup(void **state)
 {
-	struct fixture *f = calloc(1, sizeof(*f));
+	struct redis_fixture *f = redis_fixture_new();
 
-	assert_non_null(f);
 	redis_server_start(&server, "secret");
-	for (int i = A; i <= B; i++)
-		f->realm.hosts[i].dir = scratch_new();
+	f->address = redis_server_address(&server, "test");
 	*state = f;
 	return 0;
 }
 
-static void join(struct fixture *f)
-{
-	realm_make(0);
-	for (int i = A; i <= B; i++)
-		if (host_open(f, i, true) != 0)
-			fail_msg("%s", f->realm.why);
-}
-
 static int teardown(void **state)
 {
-	struct fixture *f = *state;
-
-	for (int i = A; i <= B; i++) {
-		realm_close(&f->realm, i);
-		scratch_remove(f->realm.hosts[i].dir);
-	}
+	redis_fixture_free(*state);
 	redis_server_stop(&server);
-	free(f);
 	return 0;
-}
-
-static time_t seconds(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec;
-}
-
-/* Takes a lock, however long the realm takes to open. */
-static void take_in_the_end(struct fixture *f, int host, struct lock_call *call)
-{
-	time_t until = seconds() + 30;
-	int rc;
-
-	while ((rc = lock_take(&f->realm, host, call)) != 0 && seconds() < until)
-		(void)usleep(50000);
-	assert_int_equal(rc, 0);
 }
 
 static void a_realm_is_made_once_and_by_request(void **state)
 {
-	struct fixture *f = *state;
+	struct redis_fixture *f = *state;
 
 	assert_int_equal(host_open(f, A, true), -ENOENT);
-	realm_make(0);
-	realm_make(-EEXIST);
+	realm_make(f, 0);
+	realm_make(f, -EEXIST);
 	assert_int_equal(host_open(f, A, true), 0);
 }
 
 static void a_wrong_password_is_told(void **state)
 {
-	struct fixture *f = *state;
+	struct redis_fixture *f = *state;
 
-	realm_make(0);
-	(void)snprintf(server.uri.password, sizeof(server.uri.password), "wrong");
+	realm_make(f, 0);
+	(void)snprintf(f->address.password, sizeof(f->address.password), "wrong");
 	assert_int_equal(host_open(f, A, true), -EACCES);
 }
 
@@ -131,22 +62,18 @@ static void a_wrong_password_is_told(void **state)
 static void the_documented_rights_are_enough_and_needed(void **state)
 {
 	static const char *const needed[] = { "evalsha", "hset", "hdel", "hscan", "xadd", "xrange", "xread", "time" };
-	struct fixture *f = *state;
+	struct redis_fixture *f = *state;
 	struct lock_call a = { .lock = "l1" };
-	char command[512];
 
-	realm_make(0);
-	(void)snprintf(command, sizeof(command), RIGHTS, "bob");
-	redis_server_tell(&server, command);
-	(void)snprintf(server.uri.user, sizeof(server.uri.user), "bob");
-	(void)snprintf(server.uri.password, sizeof(server.uri.password), "pass");
+	realm_make(f, 0);
+	redis_server_tell(&server, RIGHTS, "bob");
+	(void)snprintf(f->address.user, sizeof(f->address.user), "bob");
+	(void)snprintf(f->address.password, sizeof(f->address.password), "pass");
 	for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++) {
-		(void)snprintf(command, sizeof(command), "ACL SETUSER bob -%s", needed[i]);
-		redis_server_tell(&server, command);
+		redis_server_tell(&server, "ACL SETUSER bob -%s", needed[i]);
 		if (host_open(f, A, true) != -EACCES)
 			fail_msg("without %s: %s", needed[i], f->realm.why);
-		(void)snprintf(command, sizeof(command), "ACL SETUSER bob +%s", needed[i]);
-		redis_server_tell(&server, command);
+		redis_server_tell(&server, "ACL SETUSER bob +%s", needed[i]);
 	}
 	assert_int_equal(host_open(f, A, true), 0);
 	assert_int_equal(lock_take(&f->realm, A, &a), 0);
@@ -155,11 +82,11 @@ static void the_documented_rights_are_enough_and_needed(void **state)
 
 static void hosts_share_locks(void **state)
 {
-	struct fixture *f = *state;
+	struct redis_fixture *f = *state;
 	struct lock_call a = { .lock = "l1" };
 	struct lock_call b = { .lock = "l1" };
 
-	join(f);
+	realm_join(f);
 	assert_int_equal(lock_take(&f->realm, A, &a), 0);
 	assert_int_equal(lock_token(&f->realm, B, "l1"), a.token);
 	assert_int_equal(lock_take(&f->realm, B, &b), -EBUSY);
@@ -174,7 +101,7 @@ static void hosts_share_locks(void **state)
 
 struct worker {
 	pthread_t thread;
-	struct fixture *f;
+	struct redis_fixture *f;
 	int host;
 	int error;
 };
@@ -200,10 +127,10 @@ static void *work(void *arg)
 
 static void threads_of_both_hosts_take_turns(void **state)
 {
-	struct fixture *f = *state;
+	struct redis_fixture *f = *state;
 	struct worker workers[2 * THREADS];
 
-	join(f);
+	realm_join(f);
 	for (int i = 0; i < 2 * THREADS; i++) {
 		workers[i] = (struct worker){ .f = f, .host = i % 2 };
 		assert_int_equal(pthread_create(&workers[i].thread, NULL, work, &workers[i]), 0);
@@ -218,11 +145,11 @@ static void threads_of_both_hosts_take_turns(void **state)
 
 static void a_restart_keeps_locks_and_order(void **state)
 {
-	struct fixture *f = *state;
+	struct redis_fixture *f = *state;
 	struct lock_call a = { .lock = "l1" };
 	struct lock_call b = { .lock = "l1" };
 
-	join(f);
+	realm_join(f);
 	assert_int_equal(lock_take(&f->realm, A, &a), 0);
 	redis_server_restart(&server);
 	struct lock_call other = { .lock = "l2" };
@@ -236,10 +163,10 @@ static void a_restart_keeps_locks_and_order(void **state)
 
 static void scripts_that_are_gone_are_loaded_again(void **state)
 {
-	struct fixture *f = *state;
+	struct redis_fixture *f = *state;
 	struct lock_call a = { .lock = "l1" };
 
-	join(f);
+	realm_join(f);
 	redis_server_tell(&server, "SCRIPT FLUSH");
 	assert_int_equal(lock_take(&f->realm, A, &a), 0);
 	assert_int_equal(lock_token(&f->realm, B, "l1"), a.token);
@@ -247,23 +174,23 @@ static void scripts_that_are_gone_are_loaded_again(void **state)
 
 static void an_emptied_server_grants_nothing(void **state)
 {
-	struct fixture *f = *state;
+	struct redis_fixture *f = *state;
 	struct lock_call a = { .lock = "l1" };
 
-	join(f);
+	realm_join(f);
 	redis_server_tell(&server, "FLUSHALL");
 	assert_true(lock_take(&f->realm, A, &a) < 0);
-	realm_make(0);
+	realm_make(f, 0);
 	assert_int_equal(lock_take(&f->realm, B, &a), -EHOSTDOWN);
 }
 
 static void a_stopped_server_ends_calls_and_settles_them(void **state)
 {
-	struct fixture *f = *state;
+	struct redis_fixture *f = *state;
 	struct lock_call a = { .lock = "l1" };
 	struct lock_call other = { .lock = "l2" };
 
-	join(f);
+	realm_join(f);
 	assert_int_equal(kill(server.pid, SIGSTOP), 0);
 	time_t begun = seconds();
 	assert_int_equal(lock_take(&f->realm, A, &a), -EIO);
@@ -278,11 +205,11 @@ static void a_stopped_server_ends_calls_and_settles_them(void **state)
 
 static void a_full_server_lets_releases_through(void **state)
 {
-	struct fixture *f = *state;
+	struct redis_fixture *f = *state;
 	struct lock_call a = { .lock = "l1" };
 	struct lock_call b = { .lock = "l2" };
 
-	join(f);
+	realm_join(f);
 	assert_int_equal(lock_take(&f->realm, A, &a), 0);
 	redis_server_tell(&server, "CONFIG SET maxmemory 1");
 	assert_int_equal(lock_take(&f->realm, A, &b), -ENOSPC);
@@ -320,10 +247,10 @@ static void *take_thread(void *arg)
 
 static void a_full_server_tells_releases_from_takes_in_a_batch(void **state)
 {
-	struct fixture *f = *state;
+	struct redis_fixture *f = *state;
 	struct lock_call a = { .lock = "l1" };
 
-	join(f);
+	realm_join(f);
 	for (int i = 0; i < 10; i++) {
 		struct worker takes = { .f = f, .host = A };
 		struct worker drops = { .f = f, .host = A };
@@ -342,10 +269,10 @@ static void a_full_server_tells_releases_from_takes_in_a_batch(void **state)
 
 static void a_demoted_server_refuses(void **state)
 {
-	struct fixture *f = *state;
+	struct redis_fixture *f = *state;
 	struct lock_call a = { .lock = "l1" };
 
-	join(f);
+	realm_join(f);
 	assert_int_equal(lock_take(&f->realm, A, &a), 0);
 	redis_server_tell(&server, "REPLICAOF 127.0.0.1 1");
 	struct lock_call b = { .lock = "l2" };
@@ -356,10 +283,10 @@ static void a_demoted_server_refuses(void **state)
 
 static void a_trimmed_stream_is_a_resync(void **state)
 {
-	struct fixture *f = *state;
+	struct redis_fixture *f = *state;
 	struct lock_call a = { .lock = "l1" };
 
-	realm_make(0);
+	realm_make(f, 0);
 	assert_int_equal(host_open(f, A, false), 0);
 	assert_int_equal(host_open(f, B, false), 0);
 	for (int i = 0; i < 20; i++) {

@@ -44,7 +44,7 @@ tab() {
 expect_equal "$(tab atlock tra)" 'transfer '
 expect_equal "$(tab atlock help tra)" 'transfer '
 expect_equal "$(tab atlock bench h)" 'handover '
-expect_equal "$(tab atlock -m "$MNT" re)" 'renew restore '
+expect_equal "$(tab atlock -m "$MNT" re)" 'realm renew restore '
 expect_equal "$(tab atlock lock --w)" '--wait --who '
 expect_equal "$(tab atlock lock --priority h)" 'high '
 expect_equal "$(tab atlock show custom/n)" 'custom/nightly '

@@ -1,0 +1,44 @@
+/*
+ * Realms: stores that several hosts share, by their address, without joining them. Making one is a request of its own: a realm that is
+ * missing may be one that was lost, and a new one in its place would grant every lock a second time.
+ *
+ * Errors are negative errnos with a line for people in `why`.
+ */
+#ifndef STORE_REALM_H
+#define STORE_REALM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define STORE_REALM_ID 16
+
+struct store_realm_host {
+	uint16_t chain;       /* its number in the realm, for ever */
+	uint64_t incarnation; /* one life of it */
+	char name[65];
+	uint32_t timeout; /* ms without a word from it until it counts as gone */
+	bool gone;
+	int64_t heard; /* s since its last commit or heartbeat; -1: not known */
+};
+
+struct store_realm {
+	unsigned char id[STORE_REALM_ID];
+	uint64_t epoch;
+	uint64_t revision;
+	bool opened; /* false: the server was restarted, and waits for the hosts to report */
+	struct store_realm_host *hosts;
+	size_t count;
+};
+
+/* Whether `uri` is the address of a realm. */
+bool store_realm_is(const char *uri);
+
+/* -EEXIST, -EINVAL, -EACCES, -EHOSTDOWN, ... */
+int store_realm_create(const char *uri, char *why, size_t whylen);
+
+/* -ENOENT, and as above. Free it with store_realm_clear(). */
+int store_realm_read(const char *uri, struct store_realm *out, char *why, size_t whylen);
+void store_realm_clear(struct store_realm *realm);
+
+#endif
