@@ -455,10 +455,10 @@ hostile: all mount-programs ## the same in long form: ROUNDS=
 
 # Built apart, with a call at each function's begin and end. At this optimization gcc sees less, and warns of more.
 .PHONY: trace trace-hook
-trace: ## how many functions and files a touch, rm, wait, ls, tail and flock run through
+trace: ## how many functions and files of the daemon a touch, rm, wait, ls, tail, flock and atlock run go through
 	$(Q)$(MAKE) BUILD=$(BUILD)/trace trace-hook
 	$(Q)$(MAKE) BUILD=$(BUILD)/trace CFLAGS='-O1 -g -fno-inline -finstrument-functions -Wno-format-truncation' \
-		LDLIBS=$(BUILD)/trace/hook.o $(BUILD)/trace/atlockfs
+		LDLIBS=$(BUILD)/trace/hook.o $(BUILD)/trace/atlockfs $(BUILD)/trace/atlock
 	@tests/trace/run $(BUILD)/trace
 trace-hook: $(OUT)/obj/tests/trace/hook.o
 	$(Q)cp $< $(OUT)/hook.o

@@ -30,9 +30,9 @@ enum atlock_path { ATLOCK_PATH_DIR, ATLOCK_PATH_LOCK };
 /*
  * Tells what a path below the root can be: ATLOCK_PATH_DIR or ATLOCK_PATH_LOCK. Takes "repos", "repos/a/-", "global/apply",
  * "repos/a/-/d/-/ws@who". -EINVAL: not the canonical spelling. -ENAMETOOLONG. -ENOTDIR: below a lock. -ENOENT: another tree.
- * Below custom/ the answer depends on the directories there: see atlock_resolve().
+ * Below custom/ the answer depends on the directories there: see atlock_resolve(). `out`, which may be NULL, gets the name of a lock.
  */
-int atlock_path_kind(const char *path, struct atlock_why *why);
+int atlock_path_kind(const char *path, struct atlock_name *out, struct atlock_why *why);
 
 /* Parses "repos/...", "global/..." and "shared/<resource>/stop", with or without "@who". Errors as above; -EISDIR. */
 int atlock_name_parse(const char *path, struct atlock_name *out, struct atlock_why *why);

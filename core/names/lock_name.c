@@ -267,27 +267,23 @@ static int path_walk(const char *path, struct atlock_name *out, struct atlock_wh
 	return walk.stage == STAGE_LOCK ? ATLOCK_PATH_LOCK : ATLOCK_PATH_DIR;
 }
 
-int atlock_path_kind(const char *path, struct atlock_why *why)
+int atlock_path_kind(const char *path, struct atlock_name *out, struct atlock_why *why)
 {
 	struct atlock_name name;
+	int kind = path_walk(path, &name, why);
 
-	return path_walk(path, &name, why);
+	if (kind == ATLOCK_PATH_LOCK && out)
+		*out = name;
+	return kind;
 }
 
 int atlock_name_parse(const char *path, struct atlock_name *out, struct atlock_why *why)
 {
-	struct atlock_name name;
-	int kind;
+	int kind = out ? atlock_path_kind(path, out, why) : -EINVAL;
 
-	if (!out)
-		return -EINVAL;
-	kind = path_walk(path, &name, why);
-	if (kind < 0)
-		return kind;
 	if (kind == ATLOCK_PATH_DIR)
 		return why_set(why, -EISDIR, ATLOCK_INVALID_REQUEST, "%s is a directory: a lock is below it", path);
-	*out = name;
-	return 0;
+	return kind < 0 ? kind : 0;
 }
 
 int name_prefix(const char *dir, struct atlock_name *out, struct atlock_why *why)

@@ -181,14 +181,11 @@ int atlock_project_parse(const struct atlock_pull_name *pull, const char *path, 
 	if ((size_t)snprintf(whole, sizeof(whole), "repos/%.*s/-%s%s", (int)pull->repo_len,
 			     (const char *)pull_repo(pull).data, path[0] != '\0' ? "/" : "", path) >= sizeof(whole))
 		return why_set(why, -ENAMETOOLONG, ATLOCK_INVALID_REQUEST, "the project's path is too long");
-	kind = atlock_path_kind(whole, why);
+	kind = atlock_path_kind(whole, out, why);
 	if (kind < 0)
 		return kind;
 	if (kind == ATLOCK_PATH_DIR)
 		return 1;
-	kind = atlock_name_parse(whole, out, why);
-	if (kind < 0)
-		return kind;
 	if (out->who[0] != '\0')
 		return why_set(why, -EINVAL, ATLOCK_INVALID_REQUEST,
 			       "a project has no @who: an '@' in a workspace or project is spelled %%40");

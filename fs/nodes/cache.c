@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "attr.h"
+#include "hash.h"
 #include "path.h"
 
 #define CACHE_SLOTS 1024
@@ -134,11 +135,7 @@ void cache_stop(struct cache *cache)
 
 static unsigned int cache_slot(const struct atlock_name *name)
 {
-	uint64_t h = UINT64_C(0xcbf29ce484222325);
-
-	for (size_t i = 0; i < name->len; i++)
-		h = (h ^ name->key[i]) * UINT64_C(0x100000001b3);
-	return (unsigned int)(h >> 32) % CACHE_SLOTS;
+	return (unsigned int)(hash_bytes(HASH_START, name->key, name->len) >> 32) % CACHE_SLOTS;
 }
 
 struct cache_stamp cache_stamp(struct cache *cache, const struct atlock_name *name)

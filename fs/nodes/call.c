@@ -87,6 +87,7 @@ struct call *call_begin(fuse_req_t req, struct node *node, const char *name, enu
 	call->share = NULL;
 	call->waited = false;
 	call->again = NULL;
+	call->named = NULL;
 	return call;
 }
 

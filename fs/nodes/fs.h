@@ -149,6 +149,7 @@ struct call {
 	struct found found;
 	struct cache_stamp stamp;
 	struct atlock_name lock;
+	const struct node *named; /* whose lock `lock` is, see path_node_lock(); NULL: not known */
 	struct atlock_caller caller;
 	struct atlock_request ask;
 	struct atlock_grant grant;

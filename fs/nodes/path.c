@@ -44,20 +44,31 @@ int path_show(const struct node *dir, const char *name, char out[ATLOCK_PATH_MAX
 	return path_write(top, dir, name, out);
 }
 
-int path_kind(struct call *call, const struct node *dir, const char *name, uint64_t *id)
+/* path_kind() below custom/. */
+static int custom_kind(struct call *call, uint64_t dir, const char *name, uint64_t *id, struct atlock_name *lock)
+{
+	struct atlock_dir found;
+	int err = atlock_dir_find(call->al, dir, name, &found);
+
+	if (err == 0) {
+		*id = found.id;
+		return ATLOCK_PATH_DIR;
+	}
+	/* No directory can have such a name, but a lock may: "a@b" is the lock "a". */
+	if (err != -EINVAL && err != -ENOENT)
+		return err;
+	err = lock == NULL ? 0 : atlock_name_custom(dir, name, lock, &call->why);
+	return err < 0 ? err : ATLOCK_PATH_LOCK;
+}
+
+int path_kind(struct call *call, const struct node *dir, const char *name, uint64_t *id, struct atlock_name *lock)
 {
 	char path[ATLOCK_PATH_MAX];
-	struct atlock_dir found;
 	int err;
 
 	*id = NODE_NO_DIR;
-	if (dir->dir != NODE_NO_DIR) {
-		err = atlock_dir_find(call->al, dir->dir, name, &found);
-		if (err == 0)
-			*id = found.id;
-		/* No directory can have such a name, but a lock may: "a@b" is the lock "a". */
-		return err == 0 ? ATLOCK_PATH_DIR : err == -EINVAL || err == -ENOENT ? ATLOCK_PATH_LOCK : err;
-	}
+	if (dir->dir != NODE_NO_DIR)
+		return custom_kind(call, dir->dir, name, id, lock);
 	err = path_print(dir, name, path);
 	if (err < 0)
 		return err;
@@ -65,7 +76,7 @@ int path_kind(struct call *call, const struct node *dir, const char *name, uint6
 		*id = 0;
 		return ATLOCK_PATH_DIR;
 	}
-	return atlock_path_kind(path, &call->why);
+	return atlock_path_kind(path, lock, &call->why);
 }
 
 int path_lock(struct call *call, const struct node *dir, const char *name, struct atlock_name *out)
@@ -77,4 +88,14 @@ int path_lock(struct call *call, const struct node *dir, const char *name, struc
 		return atlock_name_custom(dir->dir, name, out, &call->why);
 	err = path_print(dir, name, path);
 	return err < 0 ? err : atlock_name_parse(path, out, &call->why);
+}
+
+int path_node_lock(struct call *call, const struct node *node, struct atlock_name *out)
+{
+	int err = call->named == node ? 0 : path_lock(call, node->parent, node->component, &call->lock);
+
+	call->named = err < 0 ? NULL : node;
+	if (err == 0)
+		*out = call->lock;
+	return err;
 }

@@ -12,11 +12,12 @@ int path_show(const struct node *dir, const char *name, char out[ATLOCK_PATH_MAX
 
 /*
  * What `name` below `dir` is: ATLOCK_PATH_DIR or ATLOCK_PATH_LOCK, or a negative errno. `*id` gets the directory of
- * custom/ if it is one, else NODE_NO_DIR.
+ * custom/ if it is one, else NODE_NO_DIR; `lock`, which may be NULL, the name if it is a lock.
  */
-int path_kind(struct call *call, const struct node *dir, const char *name, uint64_t *id);
+int path_kind(struct call *call, const struct node *dir, const char *name, uint64_t *id, struct atlock_name *lock);
 
-/* The lock called `name` below `dir`. */
+/* The lock called `name` below `dir`; and the lock that a node names, which is parsed once a call. */
 int path_lock(struct call *call, const struct node *dir, const char *name, struct atlock_name *out);
+int path_node_lock(struct call *call, const struct node *node, struct atlock_name *out);
 
 #endif

@@ -139,7 +139,7 @@ int refuse_lock(struct call *call, struct atlock_name *out)
 	if (call->node->kind->lock != NULL)
 		err = call->node->kind->lock(call, call->node, out);
 	else
-		err = path_kind(call, dir, name, &id) == ATLOCK_PATH_LOCK ? path_lock(call, dir, name, out) : 1;
+		err = path_kind(call, dir, name, &id, out) == ATLOCK_PATH_LOCK ? 0 : 1;
 	call->why = why;
 	return err == 0 ? 0 : 1;
 }

@@ -20,29 +20,23 @@ void attr_custom(const struct atlock_dir *dir, struct stat *st)
 	st->st_ctim = attr_time(dir->ctime);
 }
 
-void attr_held_lock(struct call *call, const struct atlock_view *view, struct stat *st)
+int attr_lock(struct call *call, const struct atlock_view *view, bool sized, struct stat *st)
 {
+	size_t len = 0;
+	char *text = sized ? caller_text(call, view, &len) : NULL;
+
+	if (sized && text == NULL)
+		return -ENOMEM;
+	free(text);
 	*st = (struct stat){
 		.st_mode = S_IFREG | (view->mode & 0777U),
 		.st_nlink = 1,
 		.st_uid = view->uid,
 		.st_gid = view->gid,
 	};
-	attr_size(st, 0);
+	attr_size(st, len);
 	attr_times(st,
 		   atlock_wall(call->al, view->renewed_at > view->acquired_at ? view->renewed_at : view->acquired_at));
-}
-
-int attr_lock(struct call *call, const struct atlock_view *view, struct stat *st)
-{
-	size_t len = 0;
-	char *text = caller_text(call, view, &len);
-
-	if (text == NULL)
-		return -ENOMEM;
-	free(text);
-	attr_held_lock(call, view, st);
-	attr_size(st, len);
 	return 0;
 }
 

@@ -6,11 +6,8 @@
 
 void attr_custom(const struct atlock_dir *dir, struct stat *st);
 
-/* A held lock, without its size: making the text is much work for a field that is rarely read. */
-void attr_held_lock(struct call *call, const struct atlock_view *view, struct stat *st);
-
-/* The same with the size of its text. -ENOMEM. */
-int attr_lock(struct call *call, const struct atlock_view *view, struct stat *st);
+/* A held lock, if `sized` with the size of its text: making that is much work for a field that is rarely read. -ENOMEM. */
+int attr_lock(struct call *call, const struct atlock_view *view, bool sized, struct stat *st);
 
 /* A lock that the caller has just taken, without its size. */
 void attr_new_lock(struct call *call, const struct atlock_caller *caller, mode_t mode, int64_t acquired_at,

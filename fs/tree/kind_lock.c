@@ -17,11 +17,6 @@
 #include "permit.h"
 #include "rows.h"
 
-int lock_name(struct call *call, const struct node *node, struct atlock_name *out)
-{
-	return path_lock(call, node->parent, node->component, out);
-}
-
 /*
  * A lock granted to a ticket must be taken up, by any access under its own "@" name; a session, which has no such name,
  * takes it up by opening it. An access by any other caller changes nothing, so a refusal is no error here.
@@ -68,7 +63,7 @@ static int lock_view(struct call *call, const struct atlock_name *name, struct a
 	return err;
 }
 
-int lock_stat(struct call *call, const struct atlock_name *name, struct stat *st, struct life *life)
+int lock_stat(struct call *call, const struct atlock_name *name, bool sized, struct stat *st, struct life *life)
 {
 	struct cache_stamp stamp = cache_stamp(call->fs->cache, name);
 	struct atlock_view view = { 0 };
@@ -77,7 +72,7 @@ int lock_stat(struct call *call, const struct atlock_name *name, struct stat *st
 	*life = (struct life){ 0 };
 	if (err == 0) {
 		*life = cache_life(call, name, view.who, view.expires_at, stamp);
-		err = attr_lock(call, &view, st);
+		err = attr_lock(call, &view, sized, st);
 	} else if (err == 1) {
 		attr_free_lock(call, st);
 	}
@@ -89,39 +84,39 @@ int lock_stat(struct call *call, const struct atlock_name *name, struct stat *st
  * The kernel may cache the name only if it means the same to all users, and will for a while: then the size is
  * reported, too.
  */
-int lock_lookup(struct call *call, struct node *dir, const char *name, struct found *out)
+int lock_found(struct call *call, struct node *dir, const struct atlock_name *lock, struct found *out)
 {
+	struct cache_stamp stamp = cache_stamp(call->fs->cache, lock);
 	struct atlock_view view = { 0 };
-	struct cache_stamp stamp;
-	struct atlock_name lock;
-	int err = path_lock(call, dir, name, &lock);
+	int err = lock_view(call, lock, &view);
 
-	if (err < 0)
-		return err;
-	stamp = cache_stamp(call->fs->cache, &lock);
-	err = lock_view(call, &lock, &view);
 	/*
 	 * "@who" names a holder, which is owner and who: another user's lock of the same who is a different one, except
 	 * for callers who may override it, and pull_users.
 	 */
-	if (err == 0 && lock.who[0] != '\0' && view.uid != call->ctx->uid && call->ctx->uid != 0 &&
-	    !caller_continues(call, &lock) && !caller_overrides(call, &lock))
+	if (err == 0 && lock->who[0] != '\0' && view.uid != call->ctx->uid && call->ctx->uid != 0 &&
+	    !caller_continues(call, lock) && !caller_overrides(call, lock))
 		err = 1;
 	if (err == 0) {
 		out->kind = &kind_lock;
-		if (!atlock_hides(call->al) && cache_quiet(call->fs->cache, &lock))
-			out->life = cache_life(call, &lock, view.who, view.expires_at, stamp);
+		if (!atlock_hides(call->al) && cache_quiet(call->fs->cache, lock))
+			out->life = cache_life(call, lock, view.who, view.expires_at, stamp);
 		out->life.stamp = stamp;
 		out->counted = !atlock_hides(call->al);
 		permit_limit_life(call, dir, &out->life);
 		out->sized = out->life.entry > 0;
-		if (out->sized)
-			err = attr_lock(call, &view, &out->st);
-		else
-			attr_held_lock(call, &view, &out->st);
+		err = attr_lock(call, &view, out->sized, &out->st);
 	}
 	atlock_view_clear(&view);
 	return err != 1 ? err : flocked_failed(call) ? -EIO : -ENOENT;
+}
+
+int lock_lookup(struct call *call, struct node *dir, const char *name, struct found *out)
+{
+	struct atlock_name lock;
+	int err = path_lock(call, dir, name, &lock);
+
+	return err < 0 ? err : lock_found(call, dir, &lock, out);
 }
 
 /* A user of pull_users who is the holder has the holder's rights. */
@@ -130,7 +125,7 @@ static bool continues_and_may(struct call *call, const struct node *node, const 
 	struct atlock_why why = call->why;
 	struct atlock_name name;
 
-	if (lock_name(call, node, &name) < 0 || name.who[0] == '\0' || !caller_continues(call, &name) ||
+	if (path_node_lock(call, node, &name) < 0 || name.who[0] == '\0' || !caller_continues(call, &name) ||
 	    permit_mode(call, view->mode, call->ctx->uid, view->gid, want) < 0) {
 		call->why = why;
 		return false;
@@ -183,7 +178,7 @@ static int lock_open(struct call *call, struct node *node, struct handle *handle
 	struct atlock_view view = { 0 };
 	struct atlock_name name;
 	int may = 0;
-	int err = lock_name(call, node, &name);
+	int err = path_node_lock(call, node, &name);
 
 	if (err == 0 && handle_writes(handle))
 		err = caller_identify(call, name.who, &caller);
@@ -216,10 +211,10 @@ static int lock_access(struct call *call, struct node *node, int err)
 static int lock_node_stat(struct call *call, struct node *node, struct stat *st, struct life *life)
 {
 	struct atlock_name name;
-	int err = lock_name(call, node, &name);
+	int err = path_node_lock(call, node, &name);
 
 	if (err == 0)
-		err = lock_stat(call, &name, st, life);
+		err = lock_stat(call, &name, true, st, life);
 	if (err != 1)
 		return err;
 	/*
@@ -258,7 +253,7 @@ static int lock_text(struct call *call, struct node *node, struct handle *handle
 {
 	struct atlock_view view = { 0 };
 	struct atlock_name name;
-	int err = lock_name(call, node, &name);
+	int err = path_node_lock(call, node, &name);
 
 	*len = 0;
 	if (err == 0)

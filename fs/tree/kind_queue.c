@@ -32,14 +32,12 @@ static int queue_stat(struct call *call, struct node *node, struct stat *st, str
 static int queue_dir_lookup(struct call *call, struct node *dir, const char *name, struct found *out)
 {
 	struct atlock_name lock;
-	int err = path_kind(call, dir, name, &out->dir);
+	int err = path_kind(call, dir, name, &out->dir, &lock);
 
 	if (err == ATLOCK_PATH_DIR) {
 		out->kind = &kind_queue_dir;
 		return mirror_stat(call, out->dir, 0777, &out->st, &out->life);
 	}
-	if (err >= 0)
-		err = path_lock(call, dir, name, &lock);
 	if (err < 0)
 		return err;
 	if (lock.who[0] != '\0')
@@ -108,7 +106,7 @@ static int queue_dir_rmdir(struct call *call, struct node *dir, const char *name
 	struct atlock_name lock;
 	bool any = false;
 	uint64_t id;
-	int err = path_kind(call, dir, name, &id);
+	int err = path_kind(call, dir, name, &id, &lock);
 
 	if (err == ATLOCK_PATH_DIR && id != NODE_NO_DIR) {
 		err = atlock_queue_dir_children(call->al, id, NULL, any_queue, &any);
@@ -117,9 +115,7 @@ static int queue_dir_rmdir(struct call *call, struct node *dir, const char *name
 		if (err == 0)
 			err = atlock_queue_children(call->al, path, NULL, any_queue, &any);
 	} else if (err == ATLOCK_PATH_LOCK) {
-		err = path_lock(call, dir, name, &lock);
-		if (err == 0)
-			err = atlock_queue_list(call->al, &lock, NULL, any_ticket, &any);
+		err = atlock_queue_list(call->al, &lock, NULL, any_ticket, &any);
 	}
 	if (err < 0)
 		return err;
@@ -171,7 +167,7 @@ static int enqueue_stat(struct call *call, const struct atlock_name *lock, uint6
 	if (err == 0)
 		err = attr_ticket(call, lock, &ticket, st);
 	else if (err == 1 && (err = atlock_get(call->al, lock, &view)) == 0)
-		err = attr_lock(call, &view, st);
+		err = attr_lock(call, &view, true, st);
 	if (err == 1) {
 		attr_free_lock(call, st);
 		err = 0;

@@ -65,7 +65,7 @@ static int ticket_stat(struct call *call, struct node *node, struct stat *st, st
 	if (err == 0 && state.is == TICKET_WAITS)
 		err = attr_ticket(call, &state.lock, &state.ticket, st);
 	else if (err == 0 && state.is == TICKET_GRANTED)
-		err = attr_lock(call, &state.view, st);
+		err = attr_lock(call, &state.view, true, st);
 	else if (err == 0)
 		attr_free_lock(call, st);
 	if (err == 0 && state.is != TICKET_WAITS)

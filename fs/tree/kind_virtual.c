@@ -12,11 +12,12 @@
 
 static int virtual_lookup(struct call *call, struct node *dir, const char *name, struct found *out)
 {
+	struct atlock_name lock;
 	uint64_t id;
-	int kind = path_kind(call, dir, name, &id);
+	int kind = path_kind(call, dir, name, &id, &lock);
 
 	if (kind == ATLOCK_PATH_LOCK)
-		return lock_lookup(call, dir, name, out);
+		return lock_found(call, dir, &lock, out);
 	if (kind < 0)
 		return kind;
 	return steady_found(call, &kind_virtual, out);
@@ -56,7 +57,7 @@ static int virtual_rmdir(struct call *call, struct node *dir, const char *name)
 	char path[ATLOCK_PATH_MAX];
 	bool any = false;
 	uint64_t id;
-	int err = path_kind(call, dir, name, &id);
+	int err = path_kind(call, dir, name, &id, NULL);
 
 	if (err != ATLOCK_PATH_DIR)
 		return err < 0 ? err : -ENOTDIR;

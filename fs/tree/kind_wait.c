@@ -56,7 +56,7 @@ static int wait_stat(struct call *call, struct node *node, struct stat *st, stru
 static int wait_lookup(struct call *call, struct node *dir, const char *name, struct found *out)
 {
 	struct atlock_name lock;
-	int err = path_kind(call, dir, name, &out->dir);
+	int err = path_kind(call, dir, name, &out->dir, &lock);
 
 	if (err < 0)
 		return err;
@@ -64,9 +64,6 @@ static int wait_lookup(struct call *call, struct node *dir, const char *name, st
 		out->kind = &kind_wait_dir;
 		return mirror_stat(call, out->dir, 0555, &out->st, &out->life);
 	}
-	err = path_lock(call, dir, name, &lock);
-	if (err < 0)
-		return err;
 	out->kind = &kind_wait;
 	out->sized = true;
 	return wait_stat(call, NULL, &out->st, &out->life);
@@ -102,7 +99,7 @@ static int text_need(struct call *call, struct node *node, struct handle *handle
 
 	if (content->text != NULL || at >= content->len)
 		return 0;
-	err = path_lock(call, node->parent, node->component, &name);
+	err = path_node_lock(call, node, &name);
 	if (err == 0)
 		err = atlock_get(call->al, &name, &view);
 	if (err == 0)
@@ -162,7 +159,7 @@ static int answer_text(struct call *call, struct node *node, struct handle *hand
 	struct atlock_name name;
 	char *text = NULL;
 	size_t len = 0;
-	int err = path_lock(call, node->parent, node->component, &name);
+	int err = path_node_lock(call, node, &name);
 
 	if (err == 0)
 		err = atlock_get(call->al, &name, &view);
@@ -255,7 +252,7 @@ static int wait_for(struct call *call, struct atlock_request req, struct node *n
 
 	asked_set(handle);
 	if (err == 0)
-		err = path_lock(call, node->parent, node->component, &name);
+		err = path_node_lock(call, node, &name);
 	if (err == 0)
 		err = permit_change(call, node->parent);
 	if (err == 0)
@@ -317,7 +314,7 @@ static int wait_more(struct call *call, struct node *node, struct handle *handle
 	int err = caller_opened(call, handle);
 
 	if (err == 0)
-		err = path_lock(call, node->parent, node->component, &name);
+		err = path_node_lock(call, node, &name);
 	if (err == 0)
 		err = caller_identify(call, name.who, &caller);
 	if (err < 0)

@@ -14,6 +14,7 @@
  * its own "@" name takes up a lock that was granted to a waiting ticket.
  */
 int lock_lookup(struct call *call, struct node *dir, const char *name, struct found *out);
+int lock_found(struct call *call, struct node *dir, const struct atlock_name *lock, struct found *out);
 
 /*
  * Takes the lock for a handle that may write, or with O_EXCL. A read-only handle is also made for a free lock (flock(1)
@@ -23,9 +24,6 @@ int lock_create(struct call *call, struct node *dir, const char *name, mode_t mo
 		struct found *out);
 
 int lock_unlink(struct call *call, struct node *dir, const char *name);
-
-/* The lock that a node of kind_lock names. */
-int lock_name(struct call *call, const struct node *node, struct atlock_name *out);
 
 /*
  * For a call that was refused because the lock is held: whether that is a flock whose file is closed. ENDING_OVER: try
@@ -39,8 +37,8 @@ int lock_may(struct call *call, const struct node *node, const struct atlock_vie
 /* Refuses because an open file is of a lock that has ended: -ESTALE. */
 int lock_refuse_stale(struct call *call, const struct node *node);
 
-/* Attributes of a lock, also of a free one: 0, 1 if it is free, or CALL_LATER. */
-int lock_stat(struct call *call, const struct atlock_name *name, struct stat *st, struct life *life);
+/* Attributes of a lock, also of a free one: 0, 1 if it is free, or CALL_LATER. Without `sized` its size is 0. */
+int lock_stat(struct call *call, const struct atlock_name *name, bool sized, struct stat *st, struct life *life);
 
 /* lock_set.c: chmod, chown, utimensat, truncate */
 int lock_set(struct call *call, struct node *node, struct handle *handle, const struct stat *want, int which);

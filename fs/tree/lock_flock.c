@@ -12,6 +12,7 @@
 #include "handle.h"
 #include "lock_file.h"
 #include "parked.h"
+#include "path.h"
 #include "permit.h"
 
 static int flock_granted(struct call *call, struct node *node, struct handle *handle, size_t size,
@@ -21,7 +22,7 @@ static int flock_granted(struct call *call, struct node *node, struct handle *ha
 	struct atlock_end *end = NULL;
 	struct atlock_caller holder;
 	struct atlock_name name;
-	int err = lock_name(call, node, &name);
+	int err = path_node_lock(call, node, &name);
 
 	(void)size;
 	if (err == 0) {
@@ -73,7 +74,7 @@ static int flock_lock(struct call *call, struct node *node, struct handle *handl
 	int err = caller_opened(call, handle);
 
 	if (err == 0)
-		err = lock_name(call, node, &name);
+		err = path_node_lock(call, node, &name);
 	if (err == 0)
 		err = permit_change(call, node->parent);
 	if (err == 0)
@@ -105,7 +106,7 @@ static int flock_unlock(struct call *call, struct node *node, struct handle *han
 
 	if (token == 0)
 		return 0;
-	err = lock_name(call, node, &name);
+	err = path_node_lock(call, node, &name);
 	if (err < 0)
 		return err;
 	flocked_holder(call->fs, flocked, &holder);

@@ -11,6 +11,7 @@
 #include "call_user.h"
 #include "handle.h"
 #include "lock_file.h"
+#include "path.h"
 #include "permit.h"
 #include "why_lines.h"
 
@@ -190,7 +191,7 @@ int lock_set(struct call *call, struct node *node, struct handle *handle, const 
 	struct atlock_caller caller;
 	struct atlock_name name;
 	struct atlock_request req = { .name = &name, .caller = &caller };
-	int err = lock_name(call, node, &name);
+	int err = path_node_lock(call, node, &name);
 
 	if (err < 0)
 		return err;

@@ -59,7 +59,7 @@ static void take_answer(struct call *call, int taken)
 	if (taken >= 0)
 		err = take_show(call);
 	if (err == 0 && taken == 1)
-		err = lock_stat(call, &call->lock, &call->found.st, &call->found.life);
+		err = lock_stat(call, &call->lock, false, &call->found.st, &call->found.life);
 	if (err >= 0) {
 		call->found.kind = &kind_lock;
 		permit_limit_life(call, call->node, &call->found.life);
@@ -137,7 +137,7 @@ int lock_create(struct call *call, struct node *dir, const char *name, mode_t mo
 		return lock_take(call, dir, mode, handle);
 	err = path_lock(call, dir, name, &call->lock);
 	if (err == 0)
-		err = lock_stat(call, &call->lock, &out->st, &out->life);
+		err = lock_stat(call, &call->lock, false, &out->st, &out->life);
 	if (err < 0)
 		return err;
 	out->kind = &kind_lock;

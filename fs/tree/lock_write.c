@@ -10,6 +10,7 @@
 
 #include "handle.h"
 #include "lock_file.h"
+#include "path.h"
 #include "texts.h"
 
 /* Applies lines as the handle's opener, to the lock that was opened, not to a later one of the same name. */
@@ -17,7 +18,7 @@ static int write_apply(struct call *call, struct node *node, struct handle *hand
 {
 	struct content *content = handle_content(handle);
 	struct atlock_name name;
-	int err = lock_name(call, node, &name);
+	int err = path_node_lock(call, node, &name);
 
 	if (err < 0)
 		return err;

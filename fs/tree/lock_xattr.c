@@ -8,6 +8,7 @@
 
 #include "call_user.h"
 #include "lock_file.h"
+#include "path.h"
 
 /*
  * Reads the lock that a node names, if the caller may; -ENODATA while it is free. The caller clears the view in any
@@ -16,7 +17,7 @@
 static int xattr_view(struct call *call, struct node *node, int want, struct atlock_name *name,
 		      struct atlock_view *view)
 {
-	int err = lock_name(call, node, name);
+	int err = path_node_lock(call, node, name);
 
 	if (err == 0)
 		err = atlock_get(call->al, name, view);

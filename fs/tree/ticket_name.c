@@ -11,7 +11,7 @@
 
 int ticket_lock(struct call *call, const struct node *dir, struct atlock_name *out)
 {
-	return path_lock(call, dir->parent, dir->component, out);
+	return path_node_lock(call, dir, out);
 }
 
 /* "<rank>-<priority>-<sequence>-..."; the rest is compared with the ticket itself. */

@@ -24,10 +24,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	char printed[ATLOCK_PATH_MAX];
 	struct atlock_why why = { 0 };
 	struct atlock_name name, again;
-	int kind = atlock_path_kind(path, &why);
+	struct atlock_name found = { 0 };
+	int kind = atlock_path_kind(path, &found, &why);
 
 	if (atlock_name_parse(path, &name, &why) == 0) {
-		MUST(kind == ATLOCK_PATH_LOCK);
+		MUST(kind == ATLOCK_PATH_LOCK && atlock_name_equal(&name, &found));
 		MUST(atlock_name_print(NULL, &name, printed, sizeof(printed)) == 0);
 		MUST(atlock_name_parse(printed, &again, &why) == 0 && atlock_name_equal(&name, &again));
 		repos_parts(&name);

@@ -107,7 +107,7 @@ static void names_that_are_none_are_refused(void **state)
 	for (size_t i = 0; i < LENGTH(bad_texts); i++) {
 		char path[4 * ATLOCK_PATH_MAX];
 
-		FAILS(atlock_path_kind(bad_texts[i], &s->why));
+		FAILS(atlock_path_kind(bad_texts[i], NULL, &s->why));
 		FAILS(atlock_name_parse(bad_texts[i], &name, &s->why));
 		FAILS(atlock_name_custom(0, bad_texts[i], &name, &s->why));
 		FAILS(atlock_resolve(s->al, bad_texts[i], &name, &s->why));

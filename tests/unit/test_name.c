@@ -63,7 +63,7 @@ static void assert_refused(const struct name_vector *v)
 	if (!strstr(why.text, v->says))
 		fail_msg("%s: \"%s\" does not say \"%s\"", v->path, why.text, v->says);
 	assert_memory_equal(&name, &before, sizeof(name));
-	assert_int_equal(atlock_path_kind(v->path, NULL), v->err == -EISDIR ? ATLOCK_PATH_DIR : v->err);
+	assert_int_equal(atlock_path_kind(v->path, NULL, NULL), v->err == -EISDIR ? ATLOCK_PATH_DIR : v->err);
 }
 
 static void assert_means(const struct name_vector *v)
@@ -77,7 +77,7 @@ static void assert_means(const struct name_vector *v)
 
 	if (atlock_name_parse(v->path, &name, &why))
 		fail_msg("%s: %s", v->path, why.text);
-	assert_int_equal(atlock_path_kind(v->path, NULL), ATLOCK_PATH_LOCK);
+	assert_int_equal(atlock_path_kind(v->path, NULL, NULL), ATLOCK_PATH_LOCK);
 	assert_string_equal(name.who, or_empty(v->who));
 	assert_int_equal(name_print_plain(&name, text, sizeof(text)), 0);
 	assert_string_equal(text, spelling);
@@ -163,9 +163,9 @@ static void a_path_means_the_same_whatever_was_parsed_before(void **state)
 			struct atlock_why why[2] = { { 0 } };
 			int err;
 
-			assert_int_equal(atlock_path_kind("global/other", NULL), ATLOCK_PATH_LOCK);
+			assert_int_equal(atlock_path_kind("global/other", NULL, NULL), ATLOCK_PATH_LOCK);
 			err = atlock_name_parse(name_vectors[j].path, &alone, &why[0]);
-			(void)atlock_path_kind(name_vectors[i].path, NULL);
+			(void)atlock_path_kind(name_vectors[i].path, NULL, NULL);
 			assert_int_equal(atlock_name_parse(name_vectors[j].path, &after, &why[1]), err);
 			assert_memory_equal(&after, &alone, sizeof(alone));
 			assert_string_equal(why[1].text, why[0].text);
@@ -340,7 +340,7 @@ static void a_name_fits_one_key(void **state)
 	memset(path, 'a', ATLOCK_PATH_MAX);
 	path[ATLOCK_PATH_MAX] = '\0';
 	assert_int_equal(atlock_name_parse(path, &name, NULL), -ENAMETOOLONG);
-	assert_int_equal(atlock_path_kind(path, NULL), -ENAMETOOLONG);
+	assert_int_equal(atlock_path_kind(path, NULL, NULL), -ENAMETOOLONG);
 }
 
 static void who_has_its_own_limit(void **state)
@@ -469,7 +469,7 @@ static void nothing_given_is_an_error(void **state)
 	char text[8];
 
 	(void)state;
-	assert_int_equal(atlock_path_kind(NULL, NULL), -EINVAL);
+	assert_int_equal(atlock_path_kind(NULL, NULL, NULL), -EINVAL);
 	assert_int_equal(atlock_name_parse(NULL, &name, NULL), -EINVAL);
 	assert_int_equal(atlock_name_parse("global/apply", NULL, NULL), -EINVAL);
 	assert_int_equal(atlock_name_custom(0, NULL, &name, NULL), -EINVAL);
