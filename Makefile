@@ -66,7 +66,7 @@ MODE := $(if $(SAN),$(SAN_$(SAN)),$(HARDEN))
 ROOMS_store := txn foreign engine log lmdb remote redis .
 ROOMS_core := base record people names state table events text rules locks trees manager check import
 ROOMS_fs := nodes request tree wire daemon
-ROOMS_tools := cli client hold look top store audit atlantis bench .
+ROOMS_tools := cli client graph hold look top store audit atlantis bench .
 # Rooms that do not see each other.
 APART_fs := tree wire
 APART_tools := hold look top store audit atlantis bench

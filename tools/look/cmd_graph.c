@@ -3,7 +3,6 @@
  * text, each holder that does not wait itself begins a tree of those that wait for it; what remains are circles.
  */
 #include <getopt.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "choice.h"
@@ -15,55 +14,14 @@
 struct graph {
 	struct tool *tool;
 	struct source_where where;
-	int form;        /* 'V': SVG, 'D': DOT, 0: text */
-	json_t *holders; /* lock: owner@who */
-	struct graph_edge *edges;
-	size_t count;
+	int form; /* 'V': SVG, 'D': DOT, 0: text */
+	struct graph_edges edges;
 };
-
-static int edge_add(struct graph *graph, const json_t *waiter)
-{
-	const char *lock = source_text(waiter, "lock");
-	const char *holder = source_text(graph->holders, lock);
-	struct graph_edge *edges = reallocarray(graph->edges, graph->count + 1, sizeof(*edges));
-	struct graph_edge *edge;
-	char name[SOURCE_HOLDER_MAX];
-
-	if (edges == NULL)
-		return tool_no_memory(graph->tool);
-	graph->edges = edges;
-	edge = &edges[graph->count++];
-	source_holder(waiter, name);
-	*edge = (struct graph_edge){ .lock = strdup(lock),
-				     .waiter = strdup(name),
-				     .holder = strdup(holder[0] != '\0' ? holder : "?"),
-				     .priority = strdup(source_text(waiter, "priority")),
-				     .position = json_integer_value(json_object_get(waiter, "position")) };
-	if (edge->lock == NULL || edge->waiter == NULL || edge->holder == NULL || edge->priority == NULL)
-		return tool_no_memory(graph->tool);
-	return EXIT_DONE;
-}
-
-/* Locks come first, so that a waiter's holder is known. */
-static int graph_take(void *arg, json_t *object)
-{
-	struct graph *graph = arg;
-	char holder[SOURCE_HOLDER_MAX];
-
-	if (source_is_waiter(object))
-		return edge_add(graph, object);
-	if (json_integer_value(json_object_get(object, "waiters")) == 0)
-		return EXIT_DONE;
-	source_holder(object, holder);
-	return json_object_set_new(graph->holders, source_text(object, "lock"), json_string(holder)) == 0
-		       ? EXIT_DONE
-		       : tool_no_memory(graph->tool);
-}
 
 static bool waits(const struct graph *graph, const char *holder)
 {
-	for (size_t i = 0; i < graph->count; i++)
-		if (strcmp(graph->edges[i].waiter, holder) == 0)
+	for (size_t i = 0; i < graph->edges.count; i++)
+		if (strcmp(graph->edges.list[i].waiter, holder) == 0)
 			return true;
 	return false;
 }
@@ -72,8 +30,8 @@ static bool waits(const struct graph *graph, const char *holder)
 
 static void waiters_print(struct graph *graph, const char *holder, int depth)
 {
-	for (size_t i = 0; i < graph->count; i++) {
-		struct graph_edge *edge = &graph->edges[i];
+	for (size_t i = 0; i < graph->edges.count; i++) {
+		struct graph_edge *edge = &graph->edges.list[i];
 
 		if (edge->shown || strcmp(edge->holder, holder) != 0)
 			continue;
@@ -86,8 +44,8 @@ static void waiters_print(struct graph *graph, const char *holder, int depth)
 
 static void trees_print(struct graph *graph)
 {
-	for (size_t i = 0; i < graph->count; i++) {
-		const struct graph_edge *edge = &graph->edges[i];
+	for (size_t i = 0; i < graph->edges.count; i++) {
+		const struct graph_edge *edge = &graph->edges.list[i];
 
 		if (edge->shown || waits(graph, edge->holder))
 			continue;
@@ -95,8 +53,8 @@ static void trees_print(struct graph *graph)
 		       term_color(stdout, TERM_PLAIN));
 		waiters_print(graph, edge->holder, 1);
 	}
-	for (size_t i = 0; i < graph->count; i++) {
-		const struct graph_edge *edge = &graph->edges[i];
+	for (size_t i = 0; i < graph->edges.count; i++) {
+		const struct graph_edge *edge = &graph->edges.list[i];
 
 		if (edge->shown)
 			continue;
@@ -119,8 +77,8 @@ static void dot_quote(const char *text)
 static void dot_print(const struct graph *graph)
 {
 	puts("digraph waits {\n\trankdir=LR;\n\tnode [shape=box];");
-	for (size_t i = 0; i < graph->count; i++) {
-		const struct graph_edge *edge = &graph->edges[i];
+	for (size_t i = 0; i < graph->edges.count; i++) {
+		const struct graph_edge *edge = &graph->edges.list[i];
 
 		putchar('\t');
 		dot_quote(edge->waiter);
@@ -136,7 +94,8 @@ static void dot_print(const struct graph *graph)
 static int graph_print(struct graph *graph)
 {
 	if (graph->form == 'V')
-		return graph_svg(stdout, graph->edges, graph->count) == 0 ? EXIT_DONE : tool_no_memory(graph->tool);
+		return graph_svg(stdout, graph->edges.list, graph->edges.count) == 0 ? EXIT_DONE
+										     : tool_no_memory(graph->tool);
 	if (graph->form == 'D')
 		dot_print(graph);
 	else
@@ -144,16 +103,11 @@ static int graph_print(struct graph *graph)
 	return EXIT_DONE;
 }
 
-static void graph_free(struct graph *graph)
+static int edge_take(void *arg, json_t *object)
 {
-	for (size_t i = 0; i < graph->count; i++) {
-		free(graph->edges[i].lock);
-		free(graph->edges[i].waiter);
-		free(graph->edges[i].holder);
-		free(graph->edges[i].priority);
-	}
-	free(graph->edges);
-	json_decref(graph->holders);
+	struct graph *graph = arg;
+
+	return graph_edges_add(&graph->edges, object) == 0 ? EXIT_DONE : tool_no_memory(graph->tool);
 }
 
 static int option_take(void *arg, int letter)
@@ -177,11 +131,10 @@ int cmd_graph(struct tool *tool, int argc, char **argv)
 	code = source_open(tool, &graph.where, &source);
 	if (code != EXIT_DONE)
 		return code;
-	graph.holders = json_object();
-	code = source_each(tool, &source, graph_take, &graph);
+	code = source_each(tool, &source, edge_take, &graph);
 	if (code == EXIT_DONE)
 		code = graph_print(&graph);
-	graph_free(&graph);
+	graph_edges_free(&graph.edges);
 	source_close(&source);
 	return code;
 }

@@ -1,10 +1,16 @@
-/* The wait-for graph, and its layout as a picture. */
+/*
+ * The wait-for graph, and its layout as a picture.
+ *
+ * This room, graph/, knows who waits for whom, and how text stands in XML and HTML. It calls cli/ and client/, and knows no command.
+ */
 #ifndef TOOLS_GRAPH_H
 #define TOOLS_GRAPH_H
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+
+#include "source.h"
 
 /* One ticket: its waiter, and the holder of its lock. */
 struct graph_edge {
@@ -15,6 +21,18 @@ struct graph_edge {
 	int64_t position; /* in the queue, from 1 */
 	bool shown;       /* for the command's use */
 };
+
+/* All tickets of a tree. Zeroed, it has none. */
+struct graph_edges {
+	struct graph_edge *list;
+	size_t count;
+	size_t room;
+	json_t *holders; /* of locks that have a queue, by lock: owner@who */
+};
+
+/* Takes an object of locks.jsonl, where locks come before waiters: the holder of a waiter's lock is known. 0 or -ENOMEM. */
+int graph_edges_add(struct graph_edges *edges, const json_t *object);
+void graph_edges_free(struct graph_edges *edges);
 
 /*
  * A layered drawing. Every holder is a box, in a column to the right of all who wait for it, and those who do not wait

@@ -4,10 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <atlock.h>
-#include <atlock/program.h>
-
 #include "graph.h"
+#include "markup.h"
 #include "term.h"
 
 #define LETTER 7.3 /* pixels, of the font size below */
@@ -36,42 +34,6 @@ struct drawing {
 };
 
 /* --- Text --- */
-
-/* One character of UTF-8, as XML may have it and no viewer is deceived by; what may not be is replaced. Returns the next. */
-static const char *letter_put(FILE *out, const char *text)
-{
-	bool clean;
-	size_t len = atlock_clean_next(text, strlen(text), &clean);
-
-	if (*text == '&')
-		fputs("&amp;", out);
-	else if (*text == '<')
-		fputs("&lt;", out);
-	else if (*text == '>')
-		fputs("&gt;", out);
-	else if (*text == '"')
-		fputs("&quot;", out);
-	else if (!clean || strncmp(text, "\xef\xbf\xbe", 3) == 0 || strncmp(text, "\xef\xbf\xbf", 3) == 0)
-		fputs("\xef\xbf\xbd", out);
-	else
-		fwrite(text, 1, len, out);
-	return text + len;
-}
-
-static void letters_put(FILE *out, const char *text, size_t most)
-{
-	size_t letters = term_width(text);
-
-	for (size_t i = 0; *text != '\0'; i++) {
-		bool left_out = letters > most && i >= most / 2 && i < letters - most / 2 + 1;
-
-		if (left_out && i == most / 2)
-			fputs("\xe2\x80\xa6", out);
-		text = left_out ? text + 1 : letter_put(out, text);
-		while (((unsigned char)*text & 0xc0) == 0x80)
-			text++;
-	}
-}
 
 static int text_width(const char *text)
 {
@@ -183,11 +145,11 @@ static void arrow_draw(const struct drawing *drawing, size_t number, size_t *bac
 	char place[64];
 
 	fputs("<g><title>", out);
-	letters_put(out, edge->waiter, SIZE_MAX);
+	markup_text(out, edge->waiter);
 	fputs(" waits for ", out);
-	letters_put(out, edge->lock, SIZE_MAX);
+	markup_text(out, edge->lock);
 	fputs(" of ", out);
-	letters_put(out, edge->holder, SIZE_MAX);
+	markup_text(out, edge->holder);
 	fprintf(out, "</title>\n<path class=\"%s\" marker-end=\"url(#%s)\" d=\"M%d,%d",
 		arrow->circle ? "arrow circle" : "arrow", arrow->circle ? "red" : "head", x, y);
 	if (arrow->back)
@@ -195,10 +157,10 @@ static void arrow_draw(const struct drawing *drawing, size_t number, size_t *bac
 	else
 		arrow_forth(drawing, arrow, y);
 	fprintf(out, "\"/>\n<text x=\"%d\" y=\"%d\">", x + PAD / 2, y - 4);
-	letters_put(out, edge->lock, LETTERS);
+	markup_clipped(out, edge->lock, LETTERS);
 	place_print(edge, place);
 	fputs("<tspan class=\"place\" xml:space=\"preserve\">", out);
-	letters_put(out, place, SIZE_MAX);
+	markup_text(out, place);
 	fputs("</tspan></text></g>\n", out);
 }
 
@@ -210,14 +172,14 @@ static void box_draw(const struct drawing *drawing, const struct graph_node *nod
 	FILE *out = drawing->out;
 
 	fprintf(out, "<g><title>");
-	letters_put(out, node->name, SIZE_MAX);
+	markup_text(out, node->name);
 	fprintf(out, "</title>\n<rect class=\"%s\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" rx=\"4\"/>\n",
 		node->circle != 0    ? "circle"
 		: node->tickets == 0 ? "holder"
 				     : "waiter",
 		column->x, TOP + node->y - HALF - 2, column->box, graph_node_bottom(node) - node->y + GRAPH_ROW + 4);
 	fprintf(out, "<text x=\"%d\" y=\"%d\">", column->x + PAD, node_middle(node) + 4);
-	letters_put(out, node->name, LETTERS);
+	markup_clipped(out, node->name, LETTERS);
 	fputs("</text></g>\n", out);
 }
 
