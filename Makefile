@@ -66,10 +66,10 @@ MODE := $(if $(SAN),$(SAN_$(SAN)),$(HARDEN))
 ROOMS_store := txn foreign engine log lmdb remote redis .
 ROOMS_core := base record people names state table events text rules locks trees manager check import
 ROOMS_fs := nodes request tree wire daemon
-ROOMS_tools := cli client graph hold look top store audit atlantis bench .
+ROOMS_tools := cli client graph hold look top store audit atlantis bench serve .
 # Rooms that do not see each other.
 APART_fs := tree wire
-APART_tools := hold look top store audit atlantis bench
+APART_tools := hold look top store audit atlantis bench serve
 
 # $(call until,ROOM,ROOMS): the rooms up to and including ROOM.
 until = $(firstword $(2)) $(if $(filter-out $(1),$(firstword $(2))),$(call until,$(1),$(wordlist 2,$(words $(2)),$(2))))
@@ -90,7 +90,7 @@ LIBRARY := -fPIC -fno-semantic-interposition
 FLAGS_store = $(LIBRARY) $(call system_flags,lmdb libbsd libmd hiredis)
 FLAGS_core = $(LIBRARY) -I$(OUT)/include -Istore -Istore/txn -Istore/foreign $(call system_flags,libbsd libmd jansson libsodium)
 FLAGS_fs = -I$(OUT)/include $(call system_flags,fuse3 libbsd jansson)
-FLAGS_tools = -I$(OUT)/include $(call system_flags,libbsd jansson ncursesw)
+FLAGS_tools = -I$(OUT)/include $(call system_flags,libbsd libmd jansson ncursesw libmicrohttpd)
 FLAGS_tests = -I$(OUT)/include $(call every_room,core store tools) -Itests $(call every_room,fs) $(call system_flags,lmdb libbsd libmd jansson cmocka fuse3 hiredis libcurl)
 LINK_bench_nullfs := fuse3
 LINK_bench_goals := hiredis libcurl
@@ -166,7 +166,7 @@ clean: ## remove everything that was built
 # --- Packages: Debian names, by what needs them ---
 
 PACKAGES_build := gcc libc6-dev make pkg-config libfuse3-dev fuse3 liblmdb-dev libbsd-dev libmd-dev libjansson-dev \
-	libhiredis-dev libsodium-dev libncurses-dev
+	libhiredis-dev libsodium-dev libncurses-dev libmicrohttpd-dev
 PACKAGES_test := libcmocka-dev attr jq passwd procps util-linux strace valgrind libcurl4-openssl-dev redis-server \
 	redis-tools curl python3 faketime zsh fish prometheus prometheus-node-exporter lmdb-utils e2fsprogs \
 	btrfs-progs xfsprogs iproute2 \
@@ -174,6 +174,7 @@ PACKAGES_test := libcmocka-dev attr jq passwd procps util-linux strace valgrind 
 PACKAGES_deb := build-essential debhelper lintian debootstrap systemd-container
 PACKAGES_cluster := stunnel4 openssl
 PACKAGES_bench := etcd-server etcd-client
+PACKAGES_page := chromium chromium-driver nodejs
 PACKAGES_fuzz := clang libclang-rt-dev
 PACKAGES_lint := clang-tidy clang-format cppcheck mandoc
 NEED := $(BUILD)/.packages-
@@ -183,6 +184,7 @@ $(NEED)test: | $(NEED)build
 $(NEED)lint: | $(NEED)test
 $(NEED)bench: | $(NEED)test
 $(NEED)cluster: | $(NEED)test
+$(NEED)page: | $(NEED)test
 $(NEED)deb: | $(NEED)build
 $(NEED)fuzz: | $(NEED)build
 $(NEED)%: Makefile .ci/install-packages
@@ -223,7 +225,10 @@ $(OUT)/atlockfs: $(call objects,$(FS)) $(LIBS)
 
 $(OUT)/atlock: $(call objects,$(TOOLS)) $(LIBS)
 	$(call say,LD,$@)
-	$(Q)$(call link,$@,$^,ncursesw)
+	$(Q)$(call link,$@,$^,ncursesw libmicrohttpd)
+
+# The assembler includes them.
+$(OUT)/obj/tools/serve/serve_asset.o: $(wildcard tools/serve/page.* tools/serve/openapi.json)
 
 $(OUT)/unit/%: $(OUT)/obj/tests/unit/%.o $(OUT)/libtest.a $(OUT)/libtools.a $(OUT)/libfs.a $(LIBS)
 	$(call say,LD,$@)
@@ -308,6 +313,8 @@ INSTALLED = $(foreach p,$(PROGRAMS),$(p):bin/$(notdir $(p)):755) \
 	$(OUT)/$(SONAME):$(LIB)/$(SONAME):644 \
 	$(OUT)/filled/atlock.pc:$(LIB)/pkgconfig/atlock.pc:644 \
 	$(OUT)/filled/atlockfs.service:lib/systemd/system/atlockfs.service:644 \
+	$(OUT)/filled/atlock-serve.service:lib/systemd/system/atlock-serve.service:644 \
+	tools/packaging/systemd/atlock-serve.socket:lib/systemd/system/atlock-serve.socket:644 \
 	tools/packaging/systemd/locks.mount:lib/systemd/system/locks.mount:644 \
 	tools/packaging/systemd/atlockfs.sysusers:lib/sysusers.d/atlockfs.conf:644 \
 	tools/packaging/systemd/atlockfs.tmpfiles:lib/tmpfiles.d/atlockfs.conf:644 \
@@ -318,7 +325,7 @@ part = $(word $(2),$(subst :, ,$(1)))
 
 .PHONY: install
 install: all libraries ## install everything below $(DESTDIR)$(PREFIX)
-	$(Q)$(call fill,tools/packaging/atlock.pc) && $(call fill,tools/packaging/systemd/atlockfs.service)
+	$(Q)$(call fill,tools/packaging/atlock.pc) && $(call fill,tools/packaging/systemd/atlockfs.service) && $(call fill,tools/packaging/systemd/atlock-serve.service)
 	$(Q)$(foreach c,$(COMPLETIONS),$(OUT)/atlock completion $(call shell_of,$(c)) >$(OUT)/filled/$(call shell_of,$(c)) &&) true
 	$(Q)$(foreach i,$(INSTALLED),install -D -m $(call part,$(i),3) $(call part,$(i),1) \
 		'$(DESTDIR)$(PREFIX)/$(call part,$(i),2)' &&) true
@@ -471,6 +478,13 @@ soak: all mount-programs $(SIM_PROGRAM) ## mounts and attacks so many times in a
 			{ grep -v '^ok' $(OUT)/soak.log; exit 1; }; \
 		echo "$$i of $(TIMES): $$(tail -n 1 $(OUT)/soak.log)"; \
 	done
+
+.PHONY: check-page
+check-page: all mount-programs | $(NEED)page ## atlock serve in a real browser, with pictures of it in $(BUILD)/page
+	@tests/users
+	@mkdir -p $(BUILD)/page && chmod 777 $(BUILD)/page
+	@[ -e $(BUILD)/axe/node_modules/axe-core/axe.min.js ] || npm install --silent --no-audit --no-fund --prefix $(BUILD)/axe axe-core
+	@AXE=$(abspath $(BUILD))/axe/node_modules/axe-core/axe.min.js PICTURES=$(abspath $(BUILD))/page tests/run 'tests/mount/one $(OUT) tests/page/page.sh'
 
 .PHONY: check-install
 check-install: all libraries | $(NEED)test ## what make install puts there: programs, manuals, library, units

@@ -17,6 +17,7 @@
 #include "help.h"
 #include "hold_commands.h"
 #include "look_commands.h"
+#include "serve_command.h"
 #include "shell_commands.h"
 #include "store_commands.h"
 #include "top_command.h"
@@ -216,6 +217,18 @@ static const struct command commands[] = {
 	  "Exits as CMD does (128 + signal), or with 75: timed out, or a lock was lost and CMD was ended.\n"
 	  "\nExample: atlock run --wait 10m --lock custom/deploy -- make deploy\n",
 	  cmd_run },
+	{ "serve", "[--listen ADDRESS:PORT|unix:PATH] [--user NAME] [OPTION...]", "show the locks as a page",
+	  "      --listen WHERE     an address and port, or unix:PATH (127.0.0.1:7470)\n"
+	  "      --user NAME        run as this user, and show what it may read; needed as root\n"
+	  "      --host NAME        a name by which browsers may ask for it, beside localhost\n"
+	  "      --allow-remote     listen where other hosts reach it, without TLS and login\n"
+	  "      --allow-release    a button releases a lock, as the user who asks; needs unix:PATH\n"
+	  "      --proxy NAME       the user of a proxy that names the user who asks in a header\n"
+	  "      --identity HEADER  that header (X-Remote-User)\n"
+	  "\n"
+	  "Ends with SIGTERM or ^C.\n"
+	  "\nExample: atlock serve --user nobody\n",
+	  cmd_serve },
 	{ "show", "[--json] [--store DIR] LOCK|ID|KEY...", "show all about a lock",
 	  "  -j, --json           as a JSON object\n"
 	  "  -S, --store DIR      read this store instead of a mount\n"

@@ -1,0 +1,111 @@
+#include "serve_agent.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <pwd.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "lockpath.h"
+#include "term.h"
+
+#define PATIENCE 10 /* seconds that one release may take */
+
+/* Becomes a user for good. 0 or a negative errno. */
+static int user_become(const char *name)
+{
+	const struct passwd *user = getpwnam(name);
+
+	if (user == NULL)
+		return -ENOENT;
+	if (user->pw_uid == geteuid())
+		return 0;
+	if (geteuid() != 0)
+		return -EPERM;
+	if (initgroups(name, user->pw_gid) != 0 || setresgid(user->pw_gid, user->pw_gid, user->pw_gid) != 0 ||
+	    setresuid(user->pw_uid, user->pw_uid, user->pw_uid) != 0)
+		return -errno;
+	return 0;
+}
+
+/* Releases the lock if it is still the grant that the page showed. */
+static int lock_release(const struct mount *seen, const struct agent_request *request)
+{
+	struct mount mount = *seen;
+	char id[ATLOCK_ID_MAX];
+	char token[32];
+	char who[ATLOCK_WHO_MAX + 1];
+	int err;
+
+	mount.fd = -1;
+	err = mount_reopen(&mount);
+	if (err < 0)
+		return err;
+	if (!mount_field(&mount, request->lock, "id", id, sizeof(id)) ||
+	    !mount_field(&mount, request->lock, "token", token, sizeof(token)) ||
+	    !mount_field(&mount, request->lock, "who", who, sizeof(who)))
+		err = -ENOENT;
+	else if (strcmp(id, request->id) != 0 || strtoull(token, NULL, 10) != request->token)
+		err = -ESTALE;
+	else
+		err = lockpath_force(&mount, request->lock, who);
+	mount_close(&mount);
+	return err;
+}
+
+/* In a process of its own, so that a mount that hangs and the user's rights end with it. */
+static int release_run(const struct mount *mount, const struct agent_request *request)
+{
+	pid_t child = fork();
+	int status;
+	int err;
+
+	if (child < 0)
+		return -errno;
+	if (child == 0) {
+		alarm(PATIENCE);
+		err = user_become(request->user);
+		if (err == 0)
+			err = lock_release(mount, request);
+		_exit(err < 0 && err > -255 ? -err : err == 0 ? 0 : EIO);
+	}
+	while (waitpid(child, &status, 0) < 0)
+		if (errno != EINTR)
+			return -errno;
+	return WIFEXITED(status) ? -WEXITSTATUS(status) : -ETIMEDOUT;
+}
+
+static bool is_whole(const struct agent_request *request)
+{
+	return memchr(request->user, '\0', sizeof(request->user)) != NULL &&
+	       memchr(request->lock, '\0', sizeof(request->lock)) != NULL &&
+	       memchr(request->id, '\0', sizeof(request->id)) != NULL &&
+	       memchr(request->reason, '\0', sizeof(request->reason)) != NULL && strstr(request->lock, "..") == NULL &&
+	       request->lock[0] != '/';
+}
+
+_Noreturn void serve_agent_run(int fd, const struct mount *mount)
+{
+	struct agent_request request;
+	struct agent_answer answer;
+
+	(void)prctl(PR_SET_NAME, "atlock-release");
+	(void)signal(SIGINT, SIG_IGN);
+	while (recv(fd, &request, sizeof(request), 0) == (ssize_t)sizeof(request)) {
+		answer = (struct agent_answer){ .number = request.number, .outcome = -EINVAL };
+		if (is_whole(&request))
+			answer.outcome = release_run(mount, &request);
+		fprintf(stderr, "%s released %s (%s, token %llu): %s; reason: %s\n", term_text(request.user),
+			term_text(request.lock), term_text(request.id), (unsigned long long)request.token,
+			answer.outcome == 0 ? "done" : strerror(-answer.outcome), term_text(request.reason));
+		if (send(fd, &answer, sizeof(answer), MSG_NOSIGNAL) != (ssize_t)sizeof(answer))
+			break;
+	}
+	_exit(0);
+}
