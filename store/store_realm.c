@@ -101,6 +101,65 @@ int store_realm_read(const char *uri, struct store_realm *out, char *why, size_t
 	return rc;
 }
 
+int store_realm_backup(const char *uri, const char *path, uint64_t *keys, char *why, size_t whylen)
+{
+	struct remote_adapter *adapter = NULL;
+	struct dump dump;
+	int rc = adapter_open(uri, &adapter, why, whylen);
+
+	if (rc < 0 || adapter == NULL)
+		return rc;
+	rc = dump_init(&dump);
+	if (rc == 0)
+		rc = dump_take(&dump, adapter);
+	if (rc == -EAGAIN)
+		(void)store_refuse(why, whylen, rc,
+				   "%s: too much was changed meanwhile: try again, or with a larger history=", uri);
+	else if (rc < 0)
+		(void)refuse(adapter, uri, rc, why, whylen);
+	else if ((rc = dump_write(&dump, path)) < 0)
+		(void)store_refuse(why, whylen, rc, "%s: %s", path, strerror(-rc));
+	*keys = dump.count;
+	dump_free(&dump);
+	adapter->ops->close(adapter);
+	return rc;
+}
+
+/* Puts the dump into the Redis, looks whether it is there, and makes it a realm. */
+static int fill(struct remote_adapter *adapter, const struct dump *dump)
+{
+	int rc = redis_realm_fill(adapter, dump);
+
+	if (rc == 0)
+		rc = dump_compare(dump, adapter);
+	return rc == 0 ? redis_realm_fill_end(adapter, dump) : rc;
+}
+
+int store_realm_restore(const char *uri, const char *path, uint64_t *keys, char *why, size_t whylen)
+{
+	struct remote_adapter *adapter = NULL;
+	struct dump dump;
+	int rc = adapter_open(uri, &adapter, why, whylen);
+
+	if (rc < 0 || adapter == NULL)
+		return rc;
+	rc = dump_init(&dump);
+	if (rc == 0)
+		rc = dump_read(&dump, path);
+	if (rc == -EBADMSG)
+		(void)store_refuse(why, whylen, rc, "%s is damaged, or no backup of a realm", path);
+	else if (rc < 0)
+		(void)store_refuse(why, whylen, rc, "%s: %s", path, strerror(-rc));
+	else if ((rc = fill(adapter, &dump)) == -EBADMSG)
+		(void)store_refuse(why, whylen, rc, "%s: what was written is not there: is it used otherwise?", uri);
+	else if (rc < 0)
+		(void)refuse(adapter, uri, rc, why, whylen);
+	*keys = dump.count;
+	dump_free(&dump);
+	adapter->ops->close(adapter);
+	return rc;
+}
+
 void store_realm_clear(struct store_realm *realm)
 {
 	free(realm->hosts);

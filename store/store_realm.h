@@ -41,4 +41,16 @@ int store_realm_create(const char *uri, char *why, size_t whylen);
 int store_realm_read(const char *uri, struct store_realm *out, char *why, size_t whylen);
 void store_realm_clear(struct store_realm *realm);
 
+/*
+ * Writes the realm, as of one moment, to the new file `path`; others go on meanwhile. `*keys`: how many it has. -EEXIST, -EAGAIN if so much was
+ * changed meanwhile that the server dropped some of it from the history.
+ */
+int store_realm_backup(const char *uri, const char *path, uint64_t *keys, char *why, size_t whylen);
+
+/*
+ * Makes a realm that is not there from such a file, and reads it again to compare. What an interrupted call has left is continued. The first
+ * host that mounts it begins a new epoch. -EEXIST, -EBADMSG.
+ */
+int store_realm_restore(const char *uri, const char *path, uint64_t *keys, char *why, size_t whylen);
+
 #endif

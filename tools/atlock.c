@@ -45,11 +45,12 @@ static const struct command commands[] = {
 	  "verify and show take files that were copied from events/, or - for standard input.\n"
 	  "\nExample: atlock audit show --since 2h --lock custom/deploy\n",
 	  cmd_audit },
-	{ "backup", "[--store DIR] [--key-file FILE] TO", "copy a store while it is in use",
-	  "  -S, --store DIR      the directory that atlockfs was given (else that of the mount)\n"
+	{ "backup", "[--store DIR|URI] [--key-file FILE] TO", "copy a store while it is in use",
+	  "  -S, --store DIR|URI  what atlockfs was given (else the store of the mount)\n"
 	  "      --key-file FILE  the key of a store that is encrypted\n"
 	  "\n"
-	  "TO is a new or empty directory. The copy is of one moment, compact, and checked.\n"
+	  "TO is a new or empty directory, or for a realm (redis://...) a new file. The copy is of one moment,\n"
+	  "compact, and checked.\n"
 	  "\nExample: atlock backup /var/backups/locks-$(date +%F)\n",
 	  cmd_backup },
 	{ "bench", "[--jobs N] [--time TIME] [--json] [cycle|read|handover]...",
@@ -195,8 +196,8 @@ static const struct command commands[] = {
 	  "      --if-version N   only if the lock's version= is this one\n"
 	  "\nExample: atlock renew --ttl 1h custom/deploy\n",
 	  cmd_renew },
-	{ "restore", "--store DIR [--key-file FILE] FROM", "make a store from a copy",
-	  "  -S, --store DIR      a new or empty directory for atlockfs\n"
+	{ "restore", "--store DIR|URI [--key-file FILE] FROM", "make a store from a copy",
+	  "  -S, --store DIR|URI  a new or empty directory for atlockfs, or a realm that is not there\n"
 	  "      --key-file FILE  the key of a store that is encrypted\n"
 	  "\n"
 	  "Checks before and after. No token that the lost store gave out is given out again.\n"

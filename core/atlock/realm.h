@@ -40,4 +40,13 @@ int atlock_realm_create(const char *uri, struct atlock_why *why);
 int atlock_realm_read(struct atlock_realm *out, const char *uri, struct atlock_why *why);
 void atlock_realm_clear(struct atlock_realm *realm);
 
+/* Writes a realm in use, as of one moment, to the new file `path`. `*keys`: how many records it has. -EEXIST, and as above. */
+int atlock_realm_backup(const char *uri, const char *path, uint64_t *keys, struct atlock_why *why);
+
+/*
+ * Makes a realm that is not there from such a file, and compares the two. May be called again after it was interrupted. Hosts that mount it
+ * begin a new epoch, in which no token comes again. -EEXIST, -EBADMSG, and as above.
+ */
+int atlock_realm_restore(const char *uri, const char *path, uint64_t *keys, struct atlock_why *why);
+
 #endif

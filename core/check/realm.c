@@ -30,6 +30,22 @@ int atlock_realm_create(const char *uri, struct atlock_why *why)
 	return rc < 0 ? realm_fail(why, rc, text) : 0;
 }
 
+int atlock_realm_backup(const char *uri, const char *path, uint64_t *keys, struct atlock_why *why)
+{
+	char text[512] = "";
+	int rc = store_realm_backup(uri, path, keys, text, sizeof(text));
+
+	return rc < 0 ? realm_fail(why, rc, text) : 0;
+}
+
+int atlock_realm_restore(const char *uri, const char *path, uint64_t *keys, struct atlock_why *why)
+{
+	char text[512] = "";
+	int rc = store_realm_restore(uri, path, keys, text, sizeof(text));
+
+	return rc < 0 ? realm_fail(why, rc, text) : 0;
+}
+
 static void host_copy(struct atlock_realm_host *out, const struct store_realm_host *host)
 {
 	*out = (struct atlock_realm_host){

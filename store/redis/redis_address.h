@@ -9,7 +9,6 @@
  *	password_file=PATH            the first line of a file that others cannot read
  *	sentinel_password_file=PATH   the Sentinels' own
  *	history=ENTRIES               that the server keeps, at least (100000)
- *	publish=yes                   events for other programs, on atlantis:lock:<event>
  *
  * Without a password_file, the password is that of the environment variable ATLOCK_REDIS_PASSWORD. An address contains none, so it may be
  * shown: one with a password in it is refused.
@@ -40,7 +39,6 @@ struct redis_address {
 	int db;
 	char realm[REDIS_REALM_NAME + 1];
 	unsigned int history;
-	bool publish;
 };
 
 /* Whether a text begins as an address of this kind does. */

@@ -2,6 +2,7 @@
 
 #include "redis_commit.h"
 #include "redis_process.h"
+#include "redis_restore.h"
 #include "redis_script.h"
 #include "remote_bytes.h"
 #include "remote_entry.h"
@@ -266,4 +267,18 @@ int redis_realm_hosts(struct remote_adapter *adapter, redis_host_fn *each, void 
 	struct realm *realm = (struct realm *)adapter;
 
 	return told(realm, redis_hosts_each(&realm->process, each, arg));
+}
+
+int redis_realm_fill(struct remote_adapter *adapter, const struct dump *dump)
+{
+	struct realm *realm = (struct realm *)adapter;
+
+	return told(realm, redis_restore_keys(&realm->process, dump));
+}
+
+int redis_realm_fill_end(struct remote_adapter *adapter, const struct dump *dump)
+{
+	struct realm *realm = (struct realm *)adapter;
+
+	return told(realm, redis_restore_end(&realm->process, dump));
 }

@@ -159,3 +159,23 @@ const char redis_create_script[] =
 	"redis.call('HSET', KEYS[1], 'mid', ARGV[2], 'mepoch', '1', 'mrev', string.sub(ARGV[3], 1, 8),\n"
 	"  'mtag', string.sub(ARGV[3], 9, 16), 'mprocess', ARGV[1])\n"
 	"return {0}\n";
+
+/* ARGV: 1 the mark of a dump. Goes on only where there is nothing, or what an interrupted restore of the same dump left. */
+const char redis_restore_script[] =
+	"#!lua\n"
+	"local h = redis.call('HMGET', KEYS[1], 'mid', 'mrestore')\n"
+	"if h[1] or (h[2] ~= ARGV[1] and redis.call('EXISTS', KEYS[1], KEYS[2]) > 0) then return {1} end\n"
+	"redis.call('HSET', KEYS[1], 'mrestore', ARGV[1])\n"
+	"return {0}\n";
+
+/* ARGV: 1 the mark, 2 the id, 3 the epoch that has ended, 4 the last entry, without its writes. */
+const char redis_restored_script[] =
+	"#!lua\n"
+	"local h = redis.call('HMGET', KEYS[1], 'mid', 'mrestore')\n"
+	"if h[1] or h[2] ~= ARGV[1] then return {1} end\n"
+	"local revision = string.sub(ARGV[4], 1, 8)\n"
+	"redis.call('XADD', KEYS[2], string.format('%.0f-0', struct.unpack('<I8', revision)), 'e', ARGV[4])\n"
+	"redis.call('HSET', KEYS[1], 'mid', ARGV[2], 'mepoch', ARGV[3], 'mrev', revision,\n"
+	"  'mtag', string.sub(ARGV[4], 9, 16), 'mprocess', '')\n"
+	"redis.call('HDEL', KEYS[1], 'mrestore')\n"
+	"return {0}\n";

@@ -7,6 +7,7 @@
  *	mtag      the tag (8)
  *	mprocess  run_id of the server process that the epoch is open in
  *	mreports  run_id, then chain (2), epoch (8), revision (8) and tag (8) of each report
+ *	mrestore  which dump it is restored from, until that is done; there is no id as long
  *	t<key>    when the server wrote the box with this key last, in seconds since 1970 in decimal: for people
  *
  * and its stream an entry with the id <revision>-0 for each entry of the history, in the field "e".
@@ -31,5 +32,7 @@ extern const char redis_barrier_script[];
 extern const char redis_hello_script[];
 extern const char redis_append_script[];
 extern const char redis_create_script[];
+extern const char redis_restore_script[];
+extern const char redis_restored_script[];
 
 #endif

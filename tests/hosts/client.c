@@ -11,7 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <limits.h>
+#include <linux/magic.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -19,6 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -37,10 +38,10 @@ struct client {
 	pthread_t thread;
 	int number;
 	unsigned int random;
-	char lock[8];        /* of this round */
-	char held[PATH_MAX]; /* its paths, under the client's name */
-	char wait[PATH_MAX];
-	char queue[PATH_MAX];
+	char lock[8];   /* of this round */
+	char held[128]; /* its paths, under the client's name */
+	char wait[128];
+	char queue[128];
 	uint64_t ticket; /* 0: none, or not known */
 };
 
@@ -63,13 +64,61 @@ static void note(const struct client *client, char what, uint64_t number, const 
 		err(1, "log");
 }
 
+/*
+ * The mount's root. While nothing is mounted there is an empty directory in its place, which answers that no lock is held: that is never
+ * taken for an answer. What is done below a root that was opened reaches that mount or fails.
+ */
+static int root_open(void)
+{
+	struct statfs fs;
+	int fd;
+
+	while ((fd = open(mount, O_PATH | O_DIRECTORY | O_CLOEXEC)) < 0 || fstatfs(fd, &fs) != 0 ||
+	       fs.f_type != FUSE_SUPER_MAGIC) {
+		if (fd >= 0)
+			(void)close(fd);
+		(void)usleep(POLL);
+	}
+	return fd;
+}
+
+static int path_open(const char *path, int flags)
+{
+	int root = root_open();
+	int fd = openat(root, path, flags | O_CLOEXEC, 0644);
+	int error = errno;
+
+	(void)close(root);
+	errno = error;
+	return fd;
+}
+
+/* 0 or an errno. */
+static int path_remove(const char *path)
+{
+	int root = root_open();
+	int error = unlinkat(root, path, 0) != 0 ? errno : 0;
+
+	(void)close(root);
+	return error;
+}
+
+static int path_look(const char *path)
+{
+	int root = root_open();
+	int error = faccessat(root, path, F_OK, 0) != 0 ? errno : 0;
+
+	(void)close(root);
+	return error;
+}
+
 /* The number in a line "<key>=<number>" of a file: 0, or an errno; 0 in `*out` if there is no such line. */
 static int number_read(const char *path, const char *key, uint64_t *out)
 {
 	char text[8192];
 	size_t len = 0;
 	ssize_t n = -1;
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int fd = path_open(path, O_RDONLY);
 
 	while (fd >= 0 && len < sizeof(text) - 1 && (n = read(fd, text + len, sizeof(text) - 1 - len)) > 0)
 		len += (size_t)n;
@@ -85,21 +134,23 @@ static int number_read(const char *path, const char *key, uint64_t *out)
 /* Until the file is known not to be there. */
 static void remove_surely(const char *path)
 {
-	while (unlink(path) != 0 && errno != ENOENT)
+	int error;
+
+	while ((error = path_remove(path)) != 0 && error != ENOENT)
 		(void)usleep(POLL);
 }
 
 /* An empty file: 0 or an errno. */
 static int file_make(const char *path)
 {
-	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+	int fd = path_open(path, O_WRONLY | O_CREAT | O_EXCL);
 
 	return fd < 0 || close(fd) != 0 ? errno : 0;
 }
 
 static int request_write(const char *path)
 {
-	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	int fd = path_open(path, O_WRONLY);
 	int error = fd < 0 || write(fd, REQUEST, strlen(REQUEST)) < 0 ? errno : 0;
 
 	if (fd >= 0 && close(fd) != 0 && error == 0)
@@ -142,7 +193,7 @@ static bool served(const struct client *client)
 {
 	time_t until = time(NULL) + WAIT_MAX;
 
-	while (access(client->held, F_OK) != 0) {
+	while (path_look(client->held) != 0) {
 		if (time(NULL) > until)
 			return false;
 		(void)usleep(POLL);
@@ -173,9 +224,9 @@ static void round_play(struct client *client)
 	int lock = rand_r(&client->random) % LOCKS;
 
 	(void)snprintf(client->lock, sizeof(client->lock), "l%d", lock);
-	(void)snprintf(client->held, PATH_MAX, "%s/custom/hosts/l%d@%s-%d", mount, lock, name, client->number);
-	(void)snprintf(client->wait, PATH_MAX, "%s/wait/custom/hosts/l%d@%s-%d", mount, lock, name, client->number);
-	(void)snprintf(client->queue, PATH_MAX, "%s/queue/custom/hosts/l%d/normal@%s-%d", mount, lock, name,
+	(void)snprintf(client->held, sizeof(client->held), "custom/hosts/l%d@%s-%d", lock, name, client->number);
+	(void)snprintf(client->wait, sizeof(client->wait), "wait/custom/hosts/l%d@%s-%d", lock, name, client->number);
+	(void)snprintf(client->queue, sizeof(client->queue), "queue/custom/hosts/l%d/normal@%s-%d", lock, name,
 		       client->number);
 	client->ticket = 0;
 	ways[(unsigned int)rand_r(&client->random) % (sizeof(ways) / sizeof(ways[0]))](client);

@@ -23,13 +23,12 @@ static void addresses_are_read(void **state)
 		struct redis_address is;
 	} cases[] = {
 		{ "redis://h?realm=ci", { .nodes = { { "h", 6379 } }, .node_count = 1, .realm = "ci" } },
-		{ "redis://bob@10.0.0.1:7000/3?realm=ci&publish=yes&history=2000",
+		{ "redis://bob@10.0.0.1:7000/3?realm=ci&history=2000",
 		  { .nodes = { { "10.0.0.1", 7000 } },
 		    .node_count = 1,
 		    .realm = "ci",
 		    .user = "bob",
 		    .db = 3,
-		    .publish = true,
 		    .history = 2000 } },
 		{ "redis://[::1]:7000,b,c:7002/?realm=a-b_C",
 		  { .nodes = { { "::1", 7000 }, { "b", 6379 }, { "c", 7002 } }, .node_count = 3, .realm = "a-b_C" } },
@@ -62,7 +61,6 @@ static void addresses_are_read(void **state)
 		assert_string_equal(address.master, is->master);
 		assert_string_equal(address.user, is->user);
 		assert_int_equal(address.db, is->db);
-		assert_int_equal(address.publish, is->publish);
 		assert_int_equal(address.history, is->history != 0 ? is->history : REDIS_HISTORY);
 		assert_int_equal(address.password[0], '\0');
 	}
@@ -80,7 +78,6 @@ static void bad_addresses_are_refused_with_what_to_write(void **state)
 		{ "redis://h?realm=ci&color=red", "no parameter" },
 		{ "redis://h?realm", "name=value" },
 		{ "redis://h?realm=ci&history=7", "at least 1000" },
-		{ "redis://h?realm=ci&publish=maybe", "yes or no" },
 		{ "redis://?realm=ci", "redis://[user@]host" },
 		{ "redis://h:0?realm=ci", "redis://[user@]host" },
 		{ "redis://h,?realm=ci", "redis://[user@]host" },

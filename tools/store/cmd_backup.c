@@ -1,5 +1,6 @@
 /* atlock backup: a copy of a store, whole and of one moment, while it is in use. */
 #include <atlock/check.h>
+#include <atlock/realm.h>
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
@@ -98,6 +99,8 @@ int cmd_backup(struct tool *tool, int argc, char **argv)
 
 	if (code >= 0)
 		return code;
+	if (atlock_realm_is(where.store))
+		return realm_backup(tool, where.store, argv[optind]);
 	code = where.store != NULL ? EXIT_DONE : mount_take(tool, &where, &named);
 	if (code != EXIT_DONE)
 		return code;

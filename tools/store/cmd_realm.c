@@ -10,6 +10,7 @@
 #include "choice.h"
 #include "grid.h"
 #include "store_commands.h"
+#include "term.h"
 
 static int fail(const struct tool *tool, int err, const struct atlock_why *why)
 {
@@ -18,6 +19,8 @@ static int fail(const struct tool *tool, int err, const struct atlock_why *why)
 		{ ENOENT, EXIT_NO_INPUT },
 		{ EINVAL, EXIT_USAGE },
 		{ EPROTONOSUPPORT, EXIT_UNAVAILABLE },
+		{ EBADMSG, EXIT_DATA },
+		{ EAGAIN, EXIT_TRY_AGAIN },
 		{ 0, 0 },
 	};
 
@@ -82,6 +85,30 @@ static int realm_show(const struct tool *tool, const char *uri)
 		printf("hosts     none yet\n");
 	atlock_realm_clear(&realm);
 	return code;
+}
+
+int realm_backup(const struct tool *tool, const char *uri, const char *to)
+{
+	struct atlock_why why = { .text = "" };
+	uint64_t keys = 0;
+	int err = atlock_realm_backup(uri, to, &keys, &why);
+
+	if (err < 0)
+		return fail(tool, err, &why);
+	printf("%s: %" PRIu64 " record%s\n", term_text(to), keys, TOOL_S(keys));
+	return EXIT_DONE;
+}
+
+int realm_restore(const struct tool *tool, const char *uri, const char *from)
+{
+	struct atlock_why why = { .text = "" };
+	uint64_t keys = 0;
+	int err = atlock_realm_restore(uri, from, &keys, &why);
+
+	if (err < 0)
+		return fail(tool, err, &why);
+	printf("%s: %" PRIu64 " record%s; mount it with atlockfs --store\n", uri, keys, TOOL_S(keys));
+	return EXIT_DONE;
 }
 
 static const struct {

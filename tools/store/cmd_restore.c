@@ -1,5 +1,6 @@
 /* atlock restore: a store from a copy that atlock backup made. */
 #include <atlock/check.h>
+#include <atlock/realm.h>
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
@@ -71,6 +72,8 @@ int cmd_restore(struct tool *tool, int argc, char **argv)
 
 	if (code >= 0)
 		return code;
+	if (atlock_realm_is(where.store))
+		return realm_restore(tool, where.store, argv[optind]);
 	from = (struct source_where){ .store = argv[optind], .key_file = where.key_file };
 	code = restore_copy(tool, &from, where.store);
 	return code == EXIT_DONE ? restore_finish(tool, &where) : code;

@@ -13,4 +13,8 @@ command_fn cmd_key;
 command_fn cmd_realm;
 command_fn cmd_restore;
 
+/* The same for a realm: its copy is a file. */
+int realm_backup(const struct tool *tool, const char *uri, const char *to);
+int realm_restore(const struct tool *tool, const char *uri, const char *from);
+
 #endif

@@ -34,10 +34,29 @@ passwords() {
 	! grep s3cret "$T/shown" >/dev/null || fail 'a password was printed'
 }
 
+# A copy is one file; a realm is made of it where there is none.
+copies() {
+	redis_start
+	local realm="redis://127.0.0.1:$PORT/0?realm=ci" other="redis://127.0.0.1:$PORT/1?realm=ci"
+	expect_status 66 atlock backup --store "$realm" "$T/copy"
+	[ ! -e "$T/copy" ] || fail 'a file was left'
+	atlock realm create "$realm" >/dev/null
+	expect_status 0 atlock backup --store "$realm" "$T/copy"
+	expect_status 1 atlock backup --store "$realm" "$T/copy"
+	expect_status 1 atlock restore --store "$realm" "$T/copy"
+	expect_status 0 atlock restore --store "$other" "$T/copy"
+	expect_equal "$(atlock realm show "$other" | grep ^id)" "$(atlock realm show "$realm" | grep ^id)"
+	atlock realm show "$other" >"$T/shown"
+	grep 'not open' "$T/shown" >/dev/null
+	printf x >>"$T/copy"
+	expect_status 65 atlock restore --store "redis://127.0.0.1:$PORT/2?realm=ci" "$T/copy"
+	expect_status 66 atlock restore --store "redis://127.0.0.1:$PORT/2?realm=ci" "$T/none"
+}
+
 words() {
 	expect_status 64 atlock realm make redis://127.0.0.1:1?realm=ci
 	expect_status 64 atlock realm create redis://127.0.0.1:1
 	expect_status 69 atlock realm create 'redis://127.0.0.1:1?realm=ci'
 }
 
-behaviours made_once passwords words
+behaviours made_once passwords copies words
