@@ -115,6 +115,10 @@ int atlock_configure(struct atlock *al, const struct atlock_caller *caller, cons
 int atlock_may_configure(const struct atlock *al, const struct atlock_caller *caller, const char *name,
 			 struct atlock_why *why);
 
+/* 0 if this caller may read this option's value; -EACCES. A command that the daemon runs is read by administrators, unless it is empty. */
+int atlock_may_read_option(struct atlock *al, const struct atlock_caller *caller, const char *name,
+			   struct atlock_why *why);
+
 /* Reads the file of the option `policy` again. 1: that option is empty. After an error the rules before it stay in force. */
 int atlock_reload(struct atlock *al, struct atlock_why *why);
 

@@ -151,6 +151,12 @@ struct configure {
 	char new[VALUE_MAX];
 };
 
+/* Every user may read events: a value that only administrators may read is not in them. */
+static const char *value_shown(const char *name, const char *value)
+{
+	return option_is_root(name) && value[0] != '\0' ? "hidden" : value;
+}
+
 static int configure_in_txn(struct op *op)
 {
 	const struct configure *configure = op->arg;
@@ -159,7 +165,8 @@ static int configure_in_txn(struct op *op)
 	int rc = op_put(op, RECORD_SETTING, &key, &record);
 
 	if (rc == 0)
-		rc = event_configured(op, configure->name, configure->old, configure->new);
+		rc = event_configured(op, configure->name, value_shown(configure->name, configure->old),
+				      value_shown(configure->name, configure->new));
 	if (rc < 0 || configure->options->disable_apply == op->options->disable_apply)
 		return rc;
 	return disable_apply_set(op, configure->options->disable_apply != 0);
@@ -215,6 +222,20 @@ int atlock_may_configure(const struct atlock *al, const struct atlock_caller *ca
 		return why_set(why, -EPERM, ATLOCK_PERMISSION_DENIED,
 			       "%s cannot change while mounted: unmount, and mount with -o %s=...", name, name);
 	return 0;
+}
+
+int atlock_may_read_option(struct atlock *al, const struct atlock_caller *caller, const char *name,
+			   struct atlock_why *why)
+{
+	char value[VALUE_MAX] = "";
+
+	if (al == NULL || caller == NULL || name == NULL)
+		return why_set(why, -EINVAL, ATLOCK_INVALID_REQUEST, "no option given");
+	if (caller->admin || !option_is_root(name) ||
+	    (atlock_option_get(state_options(al), name, value, sizeof(value)) == 0 && value[0] == '\0'))
+		return 0;
+	return why_set(why, -EACCES, ATLOCK_PERMISSION_DENIED,
+		       "%s is a command, which may contain a password: administrators may read it", name);
 }
 
 int atlock_configure(struct atlock *al, const struct atlock_caller *caller, const char *name, const char *value,

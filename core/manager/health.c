@@ -24,6 +24,7 @@
 #define WRITERS_MANY 4096 /* changes waiting for a commit: more than there are threads to make them */
 #define STEP_LEAST ATLOCK_SECOND
 #define STEP_SHOWN (300 * ATLOCK_SECOND)
+#define DROP_SHOWN (600 * ATLOCK_SECOND)
 #define MEMORY_LEAST (UINT64_C(64) << 20)
 
 static const char *const level_names[] = {
@@ -230,11 +231,18 @@ static enum health_level check_hooks(const struct look *look, char *text, size_t
 	struct hook_stats stats;
 
 	hook_stats(look->al, &stats);
-	if (stats.breaker == BREAKER_CLOSED)
+	if (stats.breaker != BREAKER_CLOSED)
+		(void)snprintf(text, len,
+			       "the command of on_event fails: %" PRIu64 " events wait, tried again in %" PRId64
+			       " s, %" PRIu64 " were dropped",
+			       stats.behind, stats.retry_in / ATLOCK_SECOND + 1, stats.dropped);
+	else if (stats.drop_age < DROP_SHOWN)
+		(void)snprintf(text, len,
+			       "the command of on_event has missed %" PRIu64 " events, the last %" PRId64
+			       " s ago: it is too slow or failed; events/ has them",
+			       stats.dropped, stats.drop_age / ATLOCK_SECOND);
+	else
 		return HEALTH_OK;
-	(void)snprintf(text, len,
-		       "the command of on_event fails: %" PRIu64 " events wait, tried again in %" PRId64 " s",
-		       stats.behind, stats.retry_in / ATLOCK_SECOND + 1);
 	return HEALTH_DEGRADED;
 }
 

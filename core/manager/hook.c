@@ -47,6 +47,7 @@ struct hook {
 	struct breaker breaker;
 	uint64_t next; /* next event to take */
 	uint64_t ok, failed, timed_out, dropped;
+	int64_t dropped_at; /* steady_now() of the last drop */
 };
 
 int hook_new(struct atlock *al)
@@ -119,6 +120,13 @@ static uint64_t newest(struct atlock *al)
 	return atlock_status(al, &status) < 0 ? 0 : status.events;
 }
 
+/* Counts events that no command takes. The caller has the mutex. */
+static void hook_drop(struct hook *hook, uint64_t count)
+{
+	hook->dropped += count;
+	hook->dropped_at = steady_now();
+}
+
 /* The next event to take: without a command, the one after the last; at most HOOK_BACKLOG back, older ones are dropped. */
 static uint64_t hook_position(struct atlock *al, const char *command, uint64_t last)
 {
@@ -132,7 +140,7 @@ static uint64_t hook_position(struct atlock *al, const char *command, uint64_t l
 	} else if (last >= hook->next + HOOK_BACKLOG) {
 		dropped = last + 1 - HOOK_BACKLOG - hook->next;
 		hook->next += dropped;
-		hook->dropped += dropped;
+		hook_drop(hook, dropped);
 	}
 	next = hook->next;
 	pthread_mutex_unlock(&hook->mutex);
@@ -214,6 +222,7 @@ static void slot_ended(struct atlock *al, struct slot *slot, const char *why, bo
 {
 	struct hook *hook = al->hook;
 	int64_t now = steady_now();
+	bool last = ++slot->tries >= HOOK_TRIES;
 	struct breaker breaker;
 	enum breaker_state before;
 
@@ -224,13 +233,14 @@ static void slot_ended(struct atlock *al, struct slot *slot, const char *why, bo
 	hook->ok += why == NULL;
 	hook->failed += why != NULL && !timed_out;
 	hook->timed_out += timed_out;
+	if (why != NULL && last)
+		hook_drop(hook, 1);
 	pthread_mutex_unlock(&hook->mutex);
 	if (why != NULL)
 		log_limited(al, &hook->log_failed, ATLOCK_LOG_WARNING, "on_event for event %ju: %s",
 			    (uintmax_t)slot->seq, why);
 	breaker_tell(al, before, &breaker);
-	slot->tries++;
-	if (why == NULL || slot->tries >= HOOK_TRIES)
+	if (why == NULL || last)
 		slot_clear(slot);
 	else
 		slot->resume = now + breaker_backoff(&slot->pause, RETRY_MAX, state_random(al));
@@ -423,7 +433,7 @@ void hook_stats(struct atlock *al, struct hook_stats *out)
 	int64_t wall;
 	uint64_t next;
 
-	*out = (struct hook_stats){ .breaker = BREAKER_CLOSED };
+	*out = (struct hook_stats){ .breaker = BREAKER_CLOSED, .drop_age = ATLOCK_NEVER };
 	if (hook == NULL || !atomic_load(&hook->started))
 		return;
 	pthread_mutex_lock(&hook->mutex);
@@ -432,6 +442,8 @@ void hook_stats(struct atlock *al, struct hook_stats *out)
 	out->failed = hook->failed;
 	out->timed_out = hook->timed_out;
 	out->dropped = hook->dropped;
+	if (hook->dropped > 0)
+		out->drop_age = now - hook->dropped_at;
 	out->opened = hook->breaker.opened;
 	out->breaker = hook->breaker.state;
 	out->retry_in = out->breaker == BREAKER_OPEN && hook->breaker.until > now ? hook->breaker.until - now : 0;

@@ -4,8 +4,8 @@
  * core/.
  *
  * At most HOOK_SLOTS commands run at a time. A command that fails or takes longer than on_event_timeout is tried again,
- * HOOK_TRIES times in all, with pauses in between. After several failures in a row a breaker stops further commands until a trial
- * command succeeds. If the hook is more than HOOK_BACKLOG events behind, it drops the oldest and counts them.
+ * HOOK_TRIES times in all, with pauses in between; then its event is dropped. After several failures in a row a breaker stops further commands until a trial
+ * command succeeds. If the hook is more than HOOK_BACKLOG events behind, it drops the oldest. Dropped events are counted.
  */
 #ifndef CORE_HOOK_H
 #define CORE_HOOK_H
@@ -22,7 +22,8 @@ struct hook_stats {
 	uint64_t ok;
 	uint64_t failed;
 	uint64_t timed_out;
-	uint64_t dropped; /* events */
+	uint64_t dropped; /* events that no command has taken */
+	int64_t drop_age; /* ns since the last of them; ATLOCK_NEVER: there was none */
 	uint64_t opened;  /* times the breaker opened */
 	uint64_t behind;  /* events not handed over yet */
 	int64_t lag;      /* ns since the first of them */

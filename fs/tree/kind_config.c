@@ -47,22 +47,34 @@ static int option_stat(struct call *call, struct node *node, struct stat *st, st
 	return option_attr(call, node->component, st, life);
 }
 
-/* Refuses at open(2), not only at write(2). */
+static int option_may_read(struct call *call, const struct node *node, const struct handle *handle)
+{
+	struct atlock_caller caller;
+	int err = caller_opener(call, handle, &caller);
+
+	return err < 0 ? err : atlock_may_read_option(call->al, &caller, node->component, &call->why);
+}
+
+/* Refuses at open(2), not only at read(2) or write(2). */
 static int option_open(struct call *call, struct node *node, struct handle *handle)
 {
 	int err = caller_keep(call, handle);
 
+	if (err == 0 && handle_reads(handle))
+		err = option_may_read(call, node, handle);
 	if (err < 0 || !handle_writes(handle))
 		return err;
 	return atlock_may_configure(call->al, handle_caller(handle), node->component, &call->why);
 }
 
+/* Asks again: the value may be another than when it was opened. */
 static int option_text(struct call *call, struct node *node, struct handle *handle, char **text, size_t *len)
 {
 	char value[OPTION_TEXT];
-	int n = option_print(call, node->component, value);
+	int n = option_may_read(call, node, handle);
 
-	(void)handle;
+	if (n == 0)
+		n = option_print(call, node->component, value);
 	if (n < 0)
 		return n;
 	*len = (size_t)n;

@@ -14,6 +14,7 @@
 
 #include <cmocka.h>
 
+#include "health.h"
 #include "hook.h"
 #include "hook_run.h"
 
@@ -110,6 +111,9 @@ static void failures_are_tried_again_and_open_the_breaker(void **state)
 	await(s, stats.opened == 1);
 	assert_true(stats_of(s).failed >= 5);
 	assert_int_equal(stats_of(s).ok, 0);
+	/* An event whose command failed three times is dropped, which is counted. */
+	await(s, stats.dropped > 0);
+	assert_true(stats_of(s).drop_age < 60 * ATLOCK_SECOND);
 	stage_configure(s, "on_event", "exit 0");
 	await(s, stats.ok > 0 && stats.breaker == BREAKER_CLOSED && stats.behind == 0);
 }
@@ -118,6 +122,7 @@ static void failures_are_tried_again_and_open_the_breaker(void **state)
 static void overload_drops_and_counts(void **state)
 {
 	struct stage *s = *state;
+	struct health_report report;
 	struct timespec begin;
 	struct timespec end;
 
@@ -127,6 +132,8 @@ static void overload_drops_and_counts(void **state)
 		assert_int_equal(stage_release(s, "global/a", "alice@1"), 0);
 	}
 	await(s, stats.dropped > 0 && stats.behind <= HOOK_BACKLOG);
+	health_look(s->al, false, &report);
+	assert_non_null(strstr(report.checks[6].text, "has missed"));
 	assert_true(stats_of(s).lag > 0);
 	assert_int_equal(stats_of(s).ok + stats_of(s).failed, 0);
 	clock_gettime(CLOCK_MONOTONIC, &begin);

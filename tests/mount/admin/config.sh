@@ -50,6 +50,24 @@ files_of_config() {
 	bad max_queue '7\n8\n' 'one line'
 	expect_equal "$(cat "$c/default_ttl" "$c/max_queue" "$c/deadlock_policy")" "$(printf '6m\n7\nlifo')"
 
+	# A command may contain a password: administrators read it, in the file and in events, by a descriptor from before too.
+	mkfifo -m 666 "$T/opened" "$T/go"
+	as_user atlt1 bash -c 'exec 5<"$1"; echo >"$2"; read -r <"$3"; ! cat <&5' - "$c/on_event" "$T/opened" "$T/go" >"$T/read" 2>&1 &
+	reader=$!
+	read -r <"$T/opened"
+	echo 'cat >/dev/null # PASSWORD' >"$c/on_event"
+	echo >"$T/go"
+	wait "$reader" || fail "an old descriptor reads $(cat "$T/read")"
+	grep -q 'Permission denied' "$T/read" || fail "$(cat "$T/read")"
+	expect_fail 'Permission denied' as_user atlt1 cat "$c/on_event"
+	as_user atlt1 cat "$MNT/why" | grep 'administrators may read it' >/dev/null || fail "no reason"
+	expect_fail 'Permission denied' as_user atlt1 python3 -c 'import os,sys; os.open(sys.argv[1], os.O_RDWR)' "$c/on_event"
+	expect_equal "$(cat "$c/on_event")" 'cat >/dev/null # PASSWORD'
+	as_user atlt1 grep -q '"config/on_event"' "$MNT"/events/live "$MNT"/events/*.jsonl
+	! as_user atlt1 grep -r PASSWORD "$MNT/events" || fail "events tell it"
+	echo >"$c/on_event"
+	expect_equal "$(as_user atlt1 cat "$c/on_event")" ''
+
 	# Not by others, whatever they do to the file.
 	expect_fail 'Operation not permitted' as_user atlt1 bash -c 'echo 7m >"$1"' - "$c/default_ttl"
 	as_user atlt1 cat "$MNT/why" | grep 'PERMISSION_DENIED: options are changed by administrators' >/dev/null || fail "no reason"
