@@ -57,7 +57,9 @@ struct atlock_options {
 	int64_t max_locks_per_user;   /* locks that one user may hold or wait for; 0: no limit (50000) */
 	int64_t max_waiters_per_user; /* waits that one user may have at a time; 0: no limit (10000) */
 	int64_t queue_share;          /* percent of max_queue that one user may have in one queue; 100: no limit (25) */
+	int64_t store_share;          /* percent of the store that one user may fill; 100: no limit (25) */
 	int64_t max_dirs;             /* directories that custom/ may have; 0: no limit (1000000) */
+	int64_t dirs_share;           /* percent of max_dirs that one user may have; 100: no limit (25) */
 	int64_t rate_limit;           /* changes that one user may make in a second; 0: no limit (5000) */
 	int64_t events_keep;          /* age at which events are removed (30d) */
 	int64_t events_refused;       /* refusals of one user in a second that become events (10) */

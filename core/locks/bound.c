@@ -232,9 +232,15 @@ int bound_watch(struct atlock *al, const struct atlock_caller *caller, struct at
 
 	if (al->watch == NULL || caller->bound_start == 0 || !holder_pid(caller->who, &pid))
 		return 0;
-	rc = watch_add(al->watch, pid, caller->bound_start);
+	rc = watch_add(al->watch, pid, caller->bound_start, caller->admin ? WATCH_ANY : caller->uid);
 	if (rc == -ESRCH)
 		return why_set(why, -EINVAL, ATLOCK_INVALID_REQUEST, "@%s: that process is gone", caller->who);
+	if (rc == -EDQUOT)
+		return why_set(
+			why, -EDQUOT, ATLOCK_QUOTA,
+			"@%s: as many processes of %s have locks as the daemon watches for one user (a quarter of "
+			"its limit of open files): use another name, or let one end",
+			caller->who, caller->owner);
 	if (rc < 0)
 		return why_set(
 			why, -EDQUOT, ATLOCK_QUOTA,

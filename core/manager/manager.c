@@ -19,6 +19,7 @@
 #include "format.h"
 #include "health.h"
 #include "hook.h"
+#include "kept.h"
 #include "lease.h"
 #include "limit.h"
 #include "log.h"
@@ -193,6 +194,8 @@ static int manager_prepare(struct atlock *al, const struct atlock_setup *setup, 
 	if (rc == 0)
 		rc = tallies_new(&al->tallies);
 	if (rc == 0)
+		rc = kept_new(&al->kept);
+	if (rc == 0)
 		rc = event_usages_new(&al->event_usages);
 	if (rc == 0)
 		rc = sessions_new(&al->sessions);
@@ -251,6 +254,7 @@ static void manager_free(struct atlock *al)
 	sessions_free(al->sessions);
 	event_usages_free(al->event_usages);
 	tallies_free(al->tallies);
+	kept_free(al->kept);
 	rates_free(al->rates);
 	users_free(al->users);
 	free(al->test_clock);

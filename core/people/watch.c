@@ -6,18 +6,29 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "process.h"
 
 #define BUCKETS 1024
+#define USER_BUCKETS 64
+#define USER_PART 4 /* the part of all descriptors that one user's processes may take */
 
 struct watched {
 	LIST_ENTRY(watched) link;       /* of its bucket, while it is watched */
 	TAILQ_ENTRY(watched) left_link; /* while it is left */
 	pid_t pid;
 	uint64_t start;
-	int pidfd; /* -1 while it is left */
+	int pidfd;         /* -1 while it is left */
+	struct user *user; /* whose descriptor it is, while it is watched; NULL: no user's */
+};
+
+/* Freed with the set: there are no more than users. */
+struct user {
+	SLIST_ENTRY(user) link;
+	uid_t uid;
+	size_t count;
 };
 
 LIST_HEAD(watched_list, watched);
@@ -31,6 +42,7 @@ struct watch {
 	size_t count;             /* of watched entries; mutex, as all below */
 	struct left_list left;
 	size_t left_count;
+	SLIST_HEAD(, user) users[USER_BUCKETS];
 };
 
 int watch_new(struct watch **out)
@@ -50,6 +62,8 @@ int watch_new(struct watch **out)
 	for (size_t i = 0; i < BUCKETS; i++)
 		LIST_INIT(&watch->buckets[i]);
 	TAILQ_INIT(&watch->left);
+	for (size_t i = 0; i < USER_BUCKETS; i++)
+		SLIST_INIT(&watch->users[i]);
 	*out = watch;
 	return 0;
 }
@@ -59,6 +73,9 @@ static void entry_remove(struct watch *watch, struct watched *entry)
 {
 	LIST_REMOVE(entry, link);
 	watch->count--;
+	if (entry->user != NULL)
+		entry->user->count--;
+	entry->user = NULL;
 	/* close(2) alone does not remove it if a child forked meanwhile still has the descriptor. */
 	epoll_ctl(watch->epoll, EPOLL_CTL_DEL, entry->pidfd, NULL);
 	close(entry->pidfd);
@@ -101,6 +118,13 @@ void watch_free(struct watch *watch)
 		entry_unleave(watch, entry);
 		free(entry);
 	}
+	for (size_t i = 0; i < USER_BUCKETS; i++)
+		while (!SLIST_EMPTY(&watch->users[i])) {
+			struct user *user = SLIST_FIRST(&watch->users[i]);
+
+			SLIST_REMOVE_HEAD(&watch->users[i], link);
+			free(user);
+		}
 	close(watch->epoll);
 	pthread_mutex_destroy(&watch->mutex);
 	free(watch);
@@ -151,16 +175,49 @@ static void entry_enter(struct watch *watch, struct watched *entry, bool left)
 	}
 }
 
-/* With `bound`, a process that cannot be watched is added as left. Caller holds the mutex. */
-static int watched_make(struct watch *watch, pid_t pid, uint64_t start, bool bound)
+/* The user's count, if one more is within the user's share. Caller holds the mutex. */
+static int user_take(struct watch *watch, uid_t uid, struct user **out)
 {
-	struct watched *entry = calloc(1, sizeof(*entry));
-	int err;
+	struct rlimit limit = { .rlim_cur = RLIM_INFINITY };
+	struct user *user;
 
+	*out = NULL;
+	if (uid == WATCH_ANY)
+		return 0;
+	SLIST_FOREACH(user, &watch->users[uid % USER_BUCKETS], link)
+		if (user->uid == uid)
+			break;
+	if (user == NULL) {
+		user = calloc(1, sizeof(*user));
+		if (user == NULL)
+			return -ENOMEM;
+		user->uid = uid;
+		SLIST_INSERT_HEAD(&watch->users[uid % USER_BUCKETS], user, link);
+	}
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && user->count >= limit.rlim_cur / USER_PART)
+		return -EDQUOT;
+	*out = user;
+	return 0;
+}
+
+/* With `bound`, a process that cannot be watched is added as left. Caller holds the mutex. */
+static int watched_make(struct watch *watch, pid_t pid, uint64_t start, uid_t uid, bool bound)
+{
+	struct watched *entry;
+	struct user *user;
+	int err = user_take(watch, uid, &user);
+
+	if (err < 0)
+		return err;
+	entry = calloc(1, sizeof(*entry));
 	if (entry == NULL)
 		return -ENOMEM;
 	*entry = (struct watched){ .pid = pid, .start = start, .pidfd = -1 };
 	err = entry_watch(watch, entry);
+	if (err == 0 && user != NULL) {
+		entry->user = user;
+		user->count++;
+	}
 	if (err < 0 && !bound)
 		free(entry);
 	else
@@ -168,25 +225,25 @@ static int watched_make(struct watch *watch, pid_t pid, uint64_t start, bool bou
 	return err;
 }
 
-static int entry_add(struct watch *watch, pid_t pid, uint64_t start, bool bound)
+static int entry_add(struct watch *watch, pid_t pid, uint64_t start, uid_t uid, bool bound)
 {
 	int err = 0;
 
 	pthread_mutex_lock(&watch->mutex);
 	if (watched_find(watch, pid, start) == NULL)
-		err = watched_make(watch, pid, start, bound);
+		err = watched_make(watch, pid, start, uid, bound);
 	pthread_mutex_unlock(&watch->mutex);
 	return err;
 }
 
-int watch_add(struct watch *watch, pid_t pid, uint64_t start)
+int watch_add(struct watch *watch, pid_t pid, uint64_t start, uid_t uid)
 {
-	return entry_add(watch, pid, start, false);
+	return entry_add(watch, pid, start, uid, false);
 }
 
 int watch_bind(struct watch *watch, pid_t pid, uint64_t start)
 {
-	return entry_add(watch, pid, start, true);
+	return entry_add(watch, pid, start, WATCH_ANY, true);
 }
 
 bool watch_has(struct watch *watch, pid_t pid, uint64_t start)

@@ -29,9 +29,11 @@ void watch_free(struct watch *watch);
 
 /*
  * Watches the process with this pid and start time (process.h): 0, also if it is watched already. -ESRCH if it has
- * exited; then it is not watched and will not be reaped.
+ * exited; then it is not watched and will not be reaped. -EDQUOT if the user has a quarter of RLIMIT_NOFILE already;
+ * WATCH_ANY has no such limit.
  */
-int watch_add(struct watch *watch, pid_t pid, uint64_t start);
+#define WATCH_ANY ((uid_t)-1)
+int watch_add(struct watch *watch, pid_t pid, uint64_t start, uid_t uid);
 
 /* Whether the process is watched; whether no process is. */
 bool watch_has(struct watch *watch, pid_t pid, uint64_t start);

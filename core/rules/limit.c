@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "dir_path.h"
+#include "kept.h"
 #include "rate.h"
 #include "table.h"
 #include "tally.h"
@@ -129,14 +130,27 @@ int limit_queue(struct op *op, struct slice lock, uint64_t waiters)
 
 int limit_dirs(struct op *op)
 {
+	uint64_t share = (uint64_t)(op->options->max_dirs * op->options->dirs_share / 100);
 	struct record_dirs dirs;
 	int rc;
 
 	if (!is_limited(op, op->options->max_dirs))
 		return 0;
+	if (share == 0)
+		share = 1;
 	rc = dir_counts(op, &dirs);
-	if (rc < 0 || dirs.count < (uint64_t)op->options->max_dirs)
+	if (rc < 0)
 		return rc;
+	if (dirs.count < (uint64_t)op->options->max_dirs) {
+		rc = op->options->dirs_share == 100 ? 0 : kept_is_over(op, KEPT_DIRS, dirs.count, share - 1);
+		if (rc != 1)
+			return rc;
+		return why_set(op->why, -EDQUOT, ATLOCK_QUOTA,
+			       "%s has %" PRIu64
+			       " directories in custom/, as many as one user may (option dirs_share, in "
+			       "percent of max_dirs): remove empty ones",
+			       op->caller->owner, share);
+	}
 	return why_set(op->why, -EDQUOT, ATLOCK_QUOTA,
 		       "custom/ has %" PRIu64 " directories, as many as it may (option max_dirs): remove empty ones",
 		       dirs.count);

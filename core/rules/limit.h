@@ -22,7 +22,7 @@ int limit_waits(struct op *op);
 /* -EDQUOT if the caller has his queue_share already of the queue of `lock`, which has `waiters` tickets. */
 int limit_queue(struct op *op, struct slice lock, uint64_t waiters);
 
-/* -EDQUOT if custom/ has max_dirs directories. */
+/* -EDQUOT if custom/ has max_dirs directories, or the caller his dirs_share of them. */
 int limit_dirs(struct op *op);
 
 /* Counts a call that changes something; -EAGAIN if it exceeds rate_limit, and then it is not counted. */

@@ -24,6 +24,7 @@ struct positions;
 struct refusals;
 struct rates;
 struct event_usages;
+struct kept;
 struct tallies;
 struct seal;
 struct comms;
@@ -74,6 +75,7 @@ struct atlock {
 	struct users *users;
 	struct rates *rates; /* see limit.h */
 	struct tallies *tallies;
+	struct kept *kept; /* how much of the store each user has */
 	struct event_usages *event_usages;
 	struct sessions *sessions;
 	struct comms *comms;

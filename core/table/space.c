@@ -4,6 +4,7 @@
 
 #include "day.h"
 #include "event_usage.h"
+#include "kept.h"
 #include "why.h"
 
 #define SHARE_PART 2   /* part of the store that events may use, so that they leave space for locks */
@@ -100,6 +101,23 @@ bool space_user_is_over(struct op *op)
 	return space.size > 0 && user_is_over(op, space.size / SHARE_PART);
 }
 
+/* Whether the caller's own records take more than one user's may. */
+static int check_kept(struct op *op, const struct store_space *space)
+{
+	uint64_t limit = space->size / 100 * (uint64_t)op->options->store_share;
+	int rc = op->options->store_share == 100 ? 0 : kept_is_over(op, KEPT_BYTES, space->used, limit);
+
+	if (rc != 1)
+		return rc;
+	return why_set(
+		op->why, -EDQUOT, ATLOCK_QUOTA,
+		"the locks, waits and texts of %s take %ju MiB of the store, as much as one user's may (option "
+		"store_share, %jd percent of %ju MiB): release locks, shorten their texts, or rmdir pulls/ that are "
+		"closed",
+		op->caller->owner, (uintmax_t)(limit >> 20), (intmax_t)op->options->store_share,
+		(uintmax_t)(space->size >> 20));
+}
+
 int space_check(struct op *op)
 {
 	struct store_space space;
@@ -112,7 +130,9 @@ int space_check(struct op *op)
 	share = space_share_is_used(&space, &op->tail);
 	if (space.low || share)
 		return refuse_space(op, &space, share);
-	return space.size > 0 && user_is_over(op, space.size / SHARE_PART) ? refuse_user(op, &space) : 0;
+	if (space.size == 0)
+		return 0;
+	return user_is_over(op, space.size / SHARE_PART) ? refuse_user(op, &space) : check_kept(op, &space);
 }
 
 static bool is_scarce(const struct op *op, const struct store_space *space)

@@ -7,7 +7,7 @@
 
 #include "op.h"
 
-/* -EDQUOT if the store has no space for more, or events have used their share of it. */
+/* -EDQUOT if the store has no space for more, events have used their share of it, or the caller's records that of one user. */
 int space_check(struct op *op);
 
 /* -EDQUOT if there is no space even for changes that neither add nor end anything. The tail must be loaded. */

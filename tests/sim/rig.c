@@ -83,6 +83,7 @@ int rig_init(struct rig *rig, const char *lmdb, uint64_t seed, const struct mode
 	rig->options.lock_delay = options->lock_delay;
 	rig->options.max_queue = options->max_queue;
 	rig->options.queue_share = 100;
+	rig->options.store_share = 100;
 	rig->options.deadlock_policy = options->policy;
 	rig->options.sync = ATLOCK_SYNC_OFF;
 	options_give(&rig->options);

@@ -26,6 +26,7 @@ static int setup(void **state)
 	stage_close(s);
 	s->store_max_bytes = 2 * MIB;
 	stage_open(s);
+	stage_configure(s, "store_share", "100"); /* one user fills it */
 	return 0;
 }
 

@@ -285,6 +285,7 @@ static void directories_are_counted(void **state)
 	struct atlock_dir a;
 
 	stage_configure(s, "max_dirs", "2");
+	stage_configure(s, "dirs_share", "100");
 	assert_int_equal(atlock_dir_make(s->al, 0, "a", &bob, 0755, 1, &a, &s->why), 0);
 	assert_int_equal(atlock_dir_make(s->al, a.id, "b", &bob, 0755, 1, NULL, &s->why), 0);
 	refused(s, atlock_dir_make(s->al, 0, "c", &bob, 0755, 1, NULL, &s->why), -EDQUOT, ATLOCK_QUOTA, "max_dirs");
@@ -295,6 +296,33 @@ static void directories_are_counted(void **state)
 	assert_int_equal(atlock_dir_make(s->al, 0, "c", &bob, 0755, 1, NULL, &s->why), 0);
 	refused(s, atlock_dir_make(s->al, 0, "e", &bob, 0755, 1, NULL, &s->why), -EDQUOT, ATLOCK_QUOTA,
 		"2 directories");
+}
+
+static void a_user_has_a_share_of_the_directories(void **state)
+{
+	struct stage *s = *state;
+	struct atlock_caller bob = stage_caller("bob@1");
+	struct atlock_caller carol = stage_caller("carol@1");
+	char name[8];
+
+	carol.uid = bob.uid + 1;
+	stage_configure(s, "max_dirs", "40");
+	for (int i = 0; i < 10; i++) {
+		(void)snprintf(name, sizeof(name), "b%d", i);
+		assert_int_equal(atlock_dir_make(s->al, 0, name, &bob, 0755, 1, NULL, &s->why), 0);
+	}
+	refused(s, atlock_dir_make(s->al, 0, "more", &bob, 0755, 1, NULL, &s->why), -EDQUOT, ATLOCK_QUOTA,
+		"dirs_share");
+	for (int i = 0; i < 10; i++) {
+		(void)snprintf(name, sizeof(name), "c%d", i);
+		assert_int_equal(atlock_dir_make(s->al, 0, name, &carol, 0755, 1, NULL, &s->why), 0);
+	}
+	/* A user who removed one is counted again. */
+	assert_int_equal(atlock_dir_remove(s->al, 0, "b0", NULL, &s->why), 0);
+	stage_advance(s, 11);
+	assert_int_equal(atlock_dir_make(s->al, 0, "more", &bob, 0755, 1, NULL, &s->why), 0);
+	refused(s, atlock_dir_make(s->al, 0, "again", &bob, 0755, 1, NULL, &s->why), -EDQUOT, ATLOCK_QUOTA,
+		"dirs_share");
 }
 
 int main(void)
@@ -312,6 +340,7 @@ int main(void)
 		cmocka_unit_test(rates_are_of_users_and_not_of_remainders),
 		STAGED(shared_resources_pulls_and_priorities_are_under_the_rate_too),
 		STAGED(directories_are_counted),
+		STAGED(a_user_has_a_share_of_the_directories),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

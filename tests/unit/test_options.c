@@ -181,7 +181,9 @@ static void defaults_are_as_documented(void **state)
 		{ "on_event_timeout", "10s" },
 		{ "max_waiters_per_user", "10000" },
 		{ "queue_share", "25" },
+		{ "store_share", "25" },
 		{ "max_dirs", "1000000" },
+		{ "dirs_share", "25" },
 	};
 	struct atlock_options o;
 	char text[256];

@@ -49,7 +49,7 @@ static struct subject subject_start(void **state)
 
 static void subject_add(const struct subject *subject)
 {
-	assert_int_equal(watch_add(subject->watch, subject->child.pid, subject->start), 0);
+	assert_int_equal(watch_add(subject->watch, subject->child.pid, subject->start, WATCH_ANY), 0);
 }
 
 /* Kills it, and waits until the set knows. */
@@ -163,13 +163,13 @@ static void gone_or_recycled_process_is_not_watched(void **state)
 	struct watch *watch = subject.watch;
 	pid_t pid = subject.child.pid;
 
-	assert_int_equal(watch_add(watch, pid, subject.start - 1), -ESRCH);
-	assert_int_equal(watch_add(watch, pid, subject.start + 1), -ESRCH);
+	assert_int_equal(watch_add(watch, pid, subject.start - 1, WATCH_ANY), -ESRCH);
+	assert_int_equal(watch_add(watch, pid, subject.start + 1, WATCH_ANY), -ESRCH);
 	child_kill(&subject.child);
-	assert_int_equal(watch_add(watch, pid, subject.start), -ESRCH);
+	assert_int_equal(watch_add(watch, pid, subject.start, WATCH_ANY), -ESRCH);
 	child_wait(&subject.child);
-	assert_int_equal(watch_add(watch, pid, subject.start), -ESRCH);
-	assert_int_equal(watch_add(watch, 0, subject.start), -ESRCH);
+	assert_int_equal(watch_add(watch, pid, subject.start, WATCH_ANY), -ESRCH);
+	assert_int_equal(watch_add(watch, 0, subject.start, WATCH_ANY), -ESRCH);
 	assert_int_equal(is_ready(watch_fd(watch), 0), 0);
 }
 
@@ -229,7 +229,7 @@ static void each_of_many_is_reaped_once(void **state)
 
 	for (int i = 0; i < MANY; i++) {
 		children[i] = child_start(NULL, NULL);
-		assert_int_equal(watch_add(watch, children[i].pid, start_of(children[i].pid)), 0);
+		assert_int_equal(watch_add(watch, children[i].pid, start_of(children[i].pid), WATCH_ANY), 0);
 	}
 	for (int i = 0; i < MANY; i += 2)
 		child_kill(&children[i]);
@@ -240,6 +240,32 @@ static void each_of_many_is_reaped_once(void **state)
 		assert_int_equal(seen[i], i % 2 == 0);
 	/* The others end while they are watched, and the set is freed with them in it. */
 	for (int i = 0; i < MANY; i++)
+		child_wait(&children[i]);
+}
+
+static void a_user_has_a_quarter_of_the_descriptors(void **state)
+{
+	enum { SHARE = 16 };
+	struct watch *watch = *state;
+	struct child children[SHARE + 1];
+	struct rlimit before;
+	struct rlimit few;
+
+	for (int i = 0; i <= SHARE; i++)
+		children[i] = child_start(NULL, NULL);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	few = (struct rlimit){ .rlim_cur = 4 * SHARE, .rlim_max = before.rlim_max };
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+	for (int i = 0; i < SHARE; i++)
+		assert_int_equal(watch_add(watch, children[i].pid, start_of(children[i].pid), 1000), 0);
+	assert_int_equal(watch_add(watch, children[0].pid, start_of(children[0].pid), 1000), 0);
+	assert_int_equal(watch_add(watch, children[SHARE].pid, start_of(children[SHARE].pid), 1000), -EDQUOT);
+	assert_int_equal(watch_remove(watch, children[0].pid, start_of(children[0].pid)), 0);
+	assert_int_equal(watch_add(watch, children[SHARE].pid, start_of(children[SHARE].pid), 1000), 0);
+	assert_int_equal(watch_add(watch, children[0].pid, start_of(children[0].pid), 1000), -EDQUOT);
+	assert_int_equal(watch_add(watch, children[0].pid, start_of(children[0].pid), 1064), 0);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+	for (int i = 0; i <= SHARE; i++)
 		child_wait(&children[i]);
 }
 
@@ -255,7 +281,7 @@ static void *add_and_remove(void *arg)
 	struct race *race = arg;
 
 	for (int i = 0; i < 200; i++) {
-		watch_add(race->watch, race->pid, race->start);
+		watch_add(race->watch, race->pid, race->start, WATCH_ANY);
 		race->removed += watch_remove(race->watch, race->pid, race->start) == 0;
 	}
 	return NULL;
@@ -297,6 +323,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(removed_while_gone_is_forgotten, setup, teardown),
 		cmocka_unit_test_setup_teardown(set_can_be_part_of_another_epoll, setup, teardown),
 		cmocka_unit_test_setup_teardown(each_of_many_is_reaped_once, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_user_has_a_quarter_of_the_descriptors, setup, teardown),
 		cmocka_unit_test_setup_teardown(threads_may_share_the_set, setup, teardown),
 		cmocka_unit_test(freeing_nothing_is_fine),
 	};

@@ -39,6 +39,7 @@ expect_ok as_user atlt1 touch "$MNT/queue/custom/l7/normal@w"
 echo 0 >"$c/max_waiters_per_user"
 
 # Directories of custom/.
+echo 100 >"$c/dirs_share"
 echo 2 >"$c/max_dirs"
 expect_ok as_user atlt1 mkdir -p "$MNT/custom/d/e"
 expect_fail 'Disk quota exceeded' as_user atlt1 mkdir "$MNT/custom/f"
