@@ -12,7 +12,7 @@ static bool is_caller(const struct op *op, struct slice owner)
 
 static bool has_all(const struct op *op, const struct pull_right *right)
 {
-	return !right->known || op->caller->admin || is_caller(op, right->owner);
+	return !right->known || op->caller->admin || op->caller->pull_user || is_caller(op, right->owner);
 }
 
 int pull_may_change(struct op *op, const struct pull_right *right)
@@ -21,11 +21,12 @@ int pull_may_change(struct op *op, const struct pull_right *right)
 
 	if (has_all(op, right))
 		return 0;
-	return why_set(op->why, -EACCES, ATLOCK_PERMISSION_DENIED,
-		       "%.*s wrote about pulls/%s: only that user and administrators may change or close it; rm "
-		       "pulls/%s/locks/* releases the locks that are yours",
-		       owner.len > 0 ? (int)owner.len : 12, owner.len > 0 ? (const char *)owner.data : "another user",
-		       right->pull->text, right->pull->text);
+	return why_set(
+		op->why, -EACCES, ATLOCK_PERMISSION_DENIED,
+		"%.*s wrote about pulls/%s: only that user, pull_users and administrators may change or close it; rm "
+		"pulls/%s/locks/* releases the locks that are yours",
+		owner.len > 0 ? (int)owner.len : 12, owner.len > 0 ? (const char *)owner.data : "another user",
+		right->pull->text, right->pull->text);
 }
 
 /* Whether the caller's user holds the project's own lock for the pull request: 1 or 0. */
@@ -58,7 +59,7 @@ int pull_may_set(struct op *op, const struct pull_right *right, struct slice pro
 	pull_who(right->pull, who);
 	return why_set(
 		op->why, -EACCES, ATLOCK_PERMISSION_DENIED,
-		"%.*s wrote about pulls/%s: only that user, the holder of repos/%.*s/-/%.*s@%s and administrators "
+		"%.*s wrote about pulls/%s: only that user, the holder of repos/%.*s/-/%.*s@%s, pull_users and administrators "
 		"may change the status of that project",
 		owner.len > 0 ? (int)owner.len : 12, owner.len > 0 ? (const char *)owner.data : "another user",
 		right->pull->text, (int)right->pull->repo_len, (const char *)pull_repo(right->pull).data,

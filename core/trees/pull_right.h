@@ -3,7 +3,8 @@
  *
  * A pull request's record belongs to the user who wrote about it first, and so do its head and meta. The status of a project
  * belongs to the user who wrote it last. Beside them only the holder of that project's own lock may change a status: any user can
- * take some lock as @pr:N, so that one says nothing about the other projects.
+ * take some lock as @pr:N, so that one says nothing about the other projects. Administrators and the users of pull_users may change
+ * everything, and what one of pull_users writes about becomes that user's.
  */
 #ifndef CORE_PULL_RIGHT_H
 #define CORE_PULL_RIGHT_H

@@ -93,7 +93,7 @@ static int change_end(struct op *op, struct pull_op *change)
 	struct record_key key = record_key_of(TABLE_PULL, pull_slice(change->pull));
 
 	change->record.updated = op->wall;
-	if (!change->known)
+	if (!change->known || (op->caller->pull_user && !op->caller->admin && !change->removes))
 		change->record.owner = slice_of(op->caller->owner);
 	return op_put(op, RECORD_PULL, &key, &change->record);
 }

@@ -57,6 +57,21 @@ closed() {
 	expect_status 1 test -e "$MNT/$LOCK"
 }
 
+# They write about every pull request, also one that another user wrote about first, who has no right to it any more then.
+written() {
+	mount_fs -o pull_users=atlt2
+	local pull=$MNT/pulls/github.com/acme/infra/-/7
+	expect_ok as_user atlt1 bash -c 'cd "$1"; echo fff >head; echo applied >projects/vpc/-/prod; echo a=1 >meta' - "$pull"
+	expect_ok as_user atlt2 bash -c 'cd "$1"; echo abc >head; echo planned >projects/vpc/-/prod' - "$pull"
+	expect_fail 'Permission denied' as_user atlt1 bash -c 'echo fff >"$1/head"' - "$pull"
+	expect_fail 'Permission denied' as_user atlt1 bash -c 'echo applied >"$1/projects/vpc/-/prod"' - "$pull"
+	expect_fail 'Permission denied' as_user atlt1 rmdir "$pull"
+	expect_equal "$(cat "$pull/head" "$pull/projects/vpc/-/prod")" $'abc\nplanned'
+	expect_ok as_user atlt1 touch "$MNT/repos/acme/infra/-/y/-/z@pr:7"
+	expect_ok as_user atlt2 rmdir "$pull"
+	! [ -e "$MNT/repos/acme/infra/-/y/-/z" ] || fail 'a lock that was made up kept the pull request open'
+}
+
 # Import gives locks to other users than Atlantis names, and says the same as before when it is compared or exported.
 mapped() {
 	mount_fs
@@ -79,4 +94,4 @@ mapped() {
 	expect_status 64 atlock import --map alice "$T/lines"
 }
 
-behaviours continued closed mapped
+behaviours continued closed written mapped
