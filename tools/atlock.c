@@ -75,7 +75,8 @@ static const struct command commands[] = {
 	{ "export", "[--format atlantis|jsonl|enhanced] [--keys 3|4] [--to redis://HOST:PORT/DB|bolt:FILE]",
 	  "print what is held, or write it to a Redis or a new Bolt file",
 	  "      --format FORMAT    atlantis: its own records, a JSON object a line (default); or\n"
-	  "                         jsonl: all locks of the tree, for `atlock import` elsewhere\n"
+	  "                         jsonl: all locks of the tree, for `atlock import` elsewhere; or\n"
+	  "                         enhanced: locks as the enhanced lock manager keeps them in a Redis\n"
 	  "      --to redis://...   write Atlantis' records into its Redis; existing ones stay; or\n"
 	  "           bolt:FILE     make FILE, with which Atlantis can start\n"
 	  "      --keys 3|4         parts of the keys: 3 before Atlantis 0.40 (else as those there, or imported)\n"
@@ -116,7 +117,8 @@ static const struct command commands[] = {
 	  cmd_help },
 	{ "import", "[--dry-run] [--owner USER] [--map FROM=TO]... FILE|redis://[USER:PASSWORD@]HOST:PORT/DB|-",
 	  "take over what Atlantis holds",
-	  "Reads Atlantis' Bolt file or Redis, or lines of `atlock export`. What is held here stays.\n"
+	  "Reads Atlantis' Bolt file or Redis, its enhanced lock manager's records there, lines of `atlock\n"
+	  "export`, or what `aws dynamodb scan` prints of a lease service. What is held here stays.\n"
 	  "\n"
 	  "      --dry-run             say what would happen, and change nothing\n"
 	  "  -o, --owner USER          this user holds the locks (else the users that the records name)\n"

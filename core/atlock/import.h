@@ -21,7 +21,16 @@
 
 /* --- Records --- */
 
-enum atlock_foreign_kind { ATLOCK_FOREIGN_LOCK, ATLOCK_FOREIGN_PULL, ATLOCK_FOREIGN_GLOBAL, ATLOCK_FOREIGN_KINDS };
+/* Of Atlantis; and of other systems: a lock with a lease, a waiter, which are only read. */
+enum atlock_foreign_kind {
+	ATLOCK_FOREIGN_LOCK,
+	ATLOCK_FOREIGN_PULL,
+	ATLOCK_FOREIGN_GLOBAL,
+	ATLOCK_FOREIGN_KINDS, /* of Atlantis */
+	ATLOCK_FOREIGN_LEASE = ATLOCK_FOREIGN_KINDS,
+	ATLOCK_FOREIGN_WAITER, /* `path` is its lock, `text` its priority */
+	ATLOCK_FOREIGN_ALL,
+};
 
 /* One record, as Atlantis has it and as the tree has it. Zero it before first use; atlock_foreign_clear() frees its strings. */
 struct atlock_foreign_record {
@@ -35,6 +44,7 @@ struct atlock_foreign_record {
 	char who[ATLOCK_WHO_MAX + 1];     /* "" for a pull request */
 	char *text;                       /* what to write there: key=value lines; for a pull request, projects.tsv */
 	char *meta;                       /* for a pull request: its meta */
+	int64_t ttl;                      /* of a lease that is written: milliseconds that are left; 0: no end */
 	bool elsewhere;                   /* found under a key that is neither its new nor its old one */
 	bool shortened;                   /* the pull request's description was too long and is left out */
 };
@@ -55,8 +65,8 @@ struct atlock_foreign;
 #define ATLOCK_FOREIGN_BEFORE_0_25 2U /* statuses have the numbers that Atlantis used before 0.25 */
 
 /*
- * Opens a Bolt file, a Redis (redis://[user:password@]host[:port][/db]), or lines of atlock_foreign_line(), "-" for standard
- * input. Changes nothing unless atlock_foreign_change() is called. -EBADMSG: none of these, or damaged. -EBUSY: a running
+ * Opens a Bolt file, a Redis (redis://[user:password@]host[:port][/db]), lines of atlock_foreign_line(), or the JSON of a scan of a
+ * DynamoDB table; "-" for standard input. Changes nothing unless atlock_foreign_change() is called. -EBADMSG: none of these, or damaged. -EBUSY: a running
  * Atlantis has the file. -EHOSTDOWN, -EACCES, -ENOENT.
  */
 int atlock_foreign_open(struct atlock_foreign **out, const char *from, unsigned int flags, struct atlock_why *why);
@@ -64,6 +74,12 @@ void atlock_foreign_close(struct atlock_foreign *foreign);
 
 /* How many records there are; 0 if only reading them all shows it. */
 uint64_t atlock_foreign_total(const struct atlock_foreign *foreign);
+
+/* How many keys of a Redis are none of those that are understood; `names` are the first of them, "a, b". */
+uint64_t atlock_foreign_others(const struct atlock_foreign *foreign, const char **names);
+
+/* If the source is one node of a Redis Cluster, how many there are, each with a part of the records; else 0. */
+unsigned int atlock_foreign_nodes(const struct atlock_foreign *foreign);
 
 /* Reads the next record: 0, 1 after the last, 2 for one that cannot be imported (`why` names it); the next call goes on. */
 int atlock_foreign_next(struct atlock_foreign *foreign, struct atlock_foreign_record *record, struct atlock_why *why);
@@ -76,6 +92,9 @@ int atlock_foreign_again(struct atlock_foreign *foreign, struct atlock_why *why)
  * had three parts and none had four.
  */
 void atlock_foreign_keys(struct atlock_foreign *foreign, int parts);
+
+/* The parts of the keys that were read so far: 4 if there was such a lock, else 3 if there was one, else 0. */
+int atlock_foreign_parts(const struct atlock_foreign *foreign);
 
 /*
  * Reads what is there of the record now: 0 and a malloc'ed `*value`, or 1 (nothing). Both keys of a lock are tried; record->form says
@@ -106,6 +125,9 @@ int atlock_foreign_bolt(const char *path, struct atlock_foreign_record *const *r
  */
 int atlock_foreign_from_lock(const char *line, size_t len, struct atlock_foreign_record *record,
 			     struct atlock_why *why);
+
+/* Makes the enhanced manager's record of such a line, to be written. 1: it has none: a waiter, or no lock of repos/ or global/. */
+int atlock_foreign_enhanced(const char *line, size_t len, struct atlock_foreign_record *record, struct atlock_why *why);
 
 /* Makes the record of a pull request from its path and the texts of head, meta and projects.tsv. 1: all three are empty. */
 int atlock_foreign_from_pull(const char *path, const char *head, const char *meta, const char *projects,

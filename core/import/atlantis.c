@@ -175,8 +175,8 @@ static int record_text(const json_t *value, const char *time, struct atlock_fore
 	fputs("ttl=never\n", out);
 	atlantis_line(out, "time", time);
 	atlantis_line(out, "url", atlantis_string(value, "Pull.URL"));
-	if (record->form == 3)
-		atlantis_line(out, ATLANTIS_KEY3, record->key3);
+	if (record->form != 0)
+		atlantis_line(out, ATLANTIS_FOUND, atlock_foreign_key(record));
 	fprintf(out, ATLANTIS_KEY "=%s\n", record->value);
 	return fclose(out) == 0 ? 0 : -ENOMEM;
 }

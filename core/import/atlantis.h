@@ -13,8 +13,8 @@
 
 struct json_t;
 
-#define ATLANTIS_KEY "atlantis"      /* the key of a lock's text that keeps the rest of its record */
-#define ATLANTIS_KEY3 "atlantis_key" /* the key of its text that has the three-part key it was found under */
+#define ATLANTIS_KEY "atlantis"       /* the key of a lock's text that keeps the rest of its record */
+#define ATLANTIS_FOUND "atlantis_key" /* the key of its text that has the key it was found under */
 #define ATLANTIS_COMMANDS 10
 
 /* Parses a JSON object; NULL, and the reason in `why`. */

@@ -112,8 +112,11 @@ static int lock_from(const json_t *line, const struct atlock_name *name, struct 
 	if (value == NULL)
 		return why_set(why, -EINVAL, ATLOCK_INVALID_REQUEST, "%.200s has no form in JSON", path);
 	err = atlantis_record(ATLOCK_FOREIGN_LOCK, value, NULL, record, why);
-	if (err == 0 && strcmp(atlantis_string(line, "meta." ATLANTIS_KEY3), record->key3) == 0)
-		record->form = 3;
+	if (err == 0) {
+		const char *found = atlantis_string(line, "meta." ATLANTIS_FOUND);
+
+		record->form = strcmp(found, record->key3) == 0 ? 3 : strcmp(found, record->key) == 0 ? 4 : 0;
+	}
 	json_decref(value);
 	return err;
 }

@@ -8,11 +8,13 @@
 
 #include "atlantis.h"
 #include "atlock/import.h"
+#include "other_records.h"
 #include "text.h"
 #include "why.h"
 
 _Static_assert((int)FOREIGN_LOCK == (int)ATLOCK_FOREIGN_LOCK && (int)FOREIGN_PULL == (int)ATLOCK_FOREIGN_PULL &&
-		       (int)FOREIGN_GLOBAL == (int)ATLOCK_FOREIGN_GLOBAL && FOREIGN_OLDER == ATLOCK_FOREIGN_OLDER,
+		       (int)FOREIGN_GLOBAL == (int)ATLOCK_FOREIGN_GLOBAL &&
+		       (int)FOREIGN_ENHANCED == (int)ATLOCK_FOREIGN_LEASE && FOREIGN_OLDER == ATLOCK_FOREIGN_OLDER,
 	       "one numbering");
 
 static const char *const buckets[ATLOCK_FOREIGN_KINDS] = {
@@ -28,8 +30,11 @@ struct atlock_foreign {
 	size_t size;
 	uint64_t number; /* of the line */
 	unsigned int flags;
-	int parts;    /* of keys that are written; 0: as those that were read */
-	bool seen[2]; /* locks with keys of three and of four parts */
+	int parts;     /* of keys that are written; 0: as those that were read */
+	json_t *items; /* of a scan of a DynamoDB table, or NULL */
+	size_t item;   /* next of them */
+	bool pending;  /* `line` has been read and not used */
+	bool seen[2];  /* locks with keys of three and of four parts */
 };
 
 static const struct {
@@ -50,6 +55,37 @@ static int fail(struct atlock_why *why, int err, const char *text)
 		if (codes[i].err == err)
 			code = codes[i].code;
 	return why_set(why, err, code, "%s", text);
+}
+
+/*
+ * A scan of a DynamoDB table is one JSON object, printed on one line or on many; other sources have an object on each line. Reads the
+ * first line, and all others if the object goes on there. 0, or -ENOMEM.
+ */
+static int scan_look(struct atlock_foreign *foreign)
+{
+	char *rest = NULL;
+	size_t size = 0;
+	json_t *scan;
+	ssize_t len = getline(&foreign->line, &foreign->size, foreign->lines);
+
+	foreign->pending = len > 0;
+	if (len < 0)
+		return 0;
+	scan = json_loadb(foreign->line, (size_t)len, 0, NULL);
+	if (scan == NULL && foreign->line[0] == '{' && strspn(foreign->line, "{ \t\r\n") == (size_t)len) {
+		ssize_t more = getdelim(&rest, &size, '\0', foreign->lines);
+		char *whole = NULL;
+
+		if (asprintf(&whole, "%s%s", foreign->line, more > 0 ? rest : "") < 0)
+			return -ENOMEM;
+		scan = json_loads(whole, 0, NULL);
+		free(rest);
+		free(whole);
+	}
+	foreign->items = json_incref(json_object_get(scan, "Items"));
+	foreign->pending = foreign->items == NULL;
+	json_decref(scan);
+	return 0;
 }
 
 /* Whether a file begins like JSON. The reader of Bolt files judges all other files. */
@@ -98,6 +134,10 @@ int atlock_foreign_open(struct atlock_foreign **out, const char *from, unsigned 
 		return atlantis_no_memory(why);
 	foreign->flags = flags;
 	err = lines_open(foreign, from);
+	if (err == 1 && scan_look(foreign) < 0) {
+		atlock_foreign_close(foreign);
+		return atlantis_no_memory(why);
+	}
 	if (err == 0)
 		err = foreign_open(&foreign->store, from, flags & FOREIGN_OLDER, error);
 	if (err < 0) {
@@ -115,8 +155,20 @@ void atlock_foreign_close(struct atlock_foreign *foreign)
 	foreign_close(foreign->store);
 	if (foreign->lines != NULL && foreign->lines != stdin)
 		fclose(foreign->lines);
+	json_decref(foreign->items);
 	free(foreign->line);
 	free(foreign);
+}
+
+uint64_t atlock_foreign_others(const struct atlock_foreign *foreign, const char **names)
+{
+	*names = foreign->store == NULL ? "" : foreign->store->other;
+	return foreign->store == NULL ? 0 : foreign->store->others;
+}
+
+unsigned int atlock_foreign_nodes(const struct atlock_foreign *foreign)
+{
+	return foreign->store == NULL ? 0 : foreign->store->nodes;
 }
 
 uint64_t atlock_foreign_total(const struct atlock_foreign *foreign)
@@ -157,8 +209,12 @@ static int store_next_record(struct atlock_foreign *foreign, struct atlock_forei
 	if (found == NULL)
 		return atlantis_no_memory(why);
 	value = atlantis_parse(item.value.data, item.value.len, "its value", &bad);
-	err = value == NULL ? -EBADMSG
-			    : value_read(foreign, (enum atlock_foreign_kind)item.kind, value, found, record, &bad);
+	if (value == NULL)
+		err = -EBADMSG;
+	else if (item.kind >= FOREIGN_KINDS)
+		err = enhanced_record(value, found, item.ttl, item.kind == FOREIGN_QUEUE, record, &bad);
+	else
+		err = value_read(foreign, (enum atlock_foreign_kind)item.kind, value, found, record, &bad);
 	json_decref(value);
 	if (err < 0)
 		err = pass_over(err, found, &bad, why);
@@ -285,6 +341,19 @@ static int line_read(struct atlock_foreign *foreign, json_t *line, struct atlock
 		       "is no line of an export: {\"bucket\":...,\"key\":...,\"value\":{...}}");
 }
 
+static int scan_next(struct atlock_foreign *foreign, struct atlock_foreign_record *record, struct atlock_why *why)
+{
+	struct atlock_why bad = { .text = "" };
+	char what[32];
+	int err;
+
+	if (foreign->item == json_array_size(foreign->items))
+		return 1;
+	snprintf(what, sizeof(what), "item %zu", foreign->item + 1);
+	err = dynamo_record(json_array_get(foreign->items, foreign->item++), record, &bad);
+	return err < 0 ? pass_over(err, what, &bad, why) : 0;
+}
+
 static int lines_next(struct atlock_foreign *foreign, struct atlock_foreign_record *record, struct atlock_why *why)
 {
 	struct atlock_why bad = { .text = "" };
@@ -293,8 +362,12 @@ static int lines_next(struct atlock_foreign *foreign, struct atlock_foreign_reco
 	ssize_t len;
 	int err;
 
+	if (foreign->items != NULL)
+		return scan_next(foreign, record, why);
 	do {
-		len = getline(&foreign->line, &foreign->size, foreign->lines);
+		len = foreign->pending ? (ssize_t)strlen(foreign->line)
+				       : getline(&foreign->line, &foreign->size, foreign->lines);
+		foreign->pending = false;
 		foreign->number++;
 	} while (len == 1);
 	if (len < 0 && ferror(foreign->lines))
@@ -335,14 +408,17 @@ void atlock_foreign_keys(struct atlock_foreign *foreign, int parts)
 	foreign->parts = parts;
 }
 
+int atlock_foreign_parts(const struct atlock_foreign *foreign)
+{
+	return foreign->seen[1] ? 4 : foreign->seen[0] ? 3 : 0;
+}
+
 /* The form in which a lock is written that is not there yet. */
-static int form_new(const struct atlock_foreign *foreign, const struct atlock_foreign_record *record)
+static int form_new(const struct atlock_foreign *foreign)
 {
 	if (foreign->parts != 0)
 		return foreign->parts;
-	if (foreign->seen[0] != foreign->seen[1])
-		return foreign->seen[0] ? 3 : 4;
-	return foreign->seen[1] || record->form == 0 ? 4 : record->form;
+	return atlock_foreign_parts(foreign) == 3 ? 3 : 4;
 }
 
 static int refuse_write(struct atlock_why *why)
@@ -353,7 +429,7 @@ static int refuse_write(struct atlock_why *why)
 /* Looks under the key in use and then, for a lock, under its other one. 0 or 1; record->form says where, or where to write. */
 static int both_get(struct atlock_foreign *foreign, struct atlock_foreign_record *record, struct slice *out)
 {
-	int first = form_new(foreign, record);
+	int first = form_new(foreign);
 	int err;
 
 	record->form = first;
@@ -388,7 +464,8 @@ int atlock_foreign_change(struct atlock_foreign *foreign, struct atlock_foreign_
 			  const char *value, struct atlock_why *why)
 {
 	struct foreign_item item = { .kind = (enum foreign_kind)record->kind,
-				     .value = { value, value == NULL ? 0 : strlen(value) } };
+				     .value = { value, value == NULL ? 0 : strlen(value) },
+				     .ttl = record->ttl > 0 ? record->ttl : -1 };
 	struct slice before = { old, old == NULL ? 0 : strlen(old) };
 	struct slice found;
 	int err;
@@ -416,9 +493,10 @@ int atlock_foreign_bolt(const char *path, struct atlock_foreign_record *const *r
 		return atlantis_no_memory(why);
 	for (size_t i = 0; i < count; i++)
 		if (records[i]->key != NULL)
-			items[n++] = (struct foreign_item){ (enum foreign_kind)records[i]->kind,
-							    slice_of(atlock_foreign_key(records[i])),
-							    slice_of(records[i]->value) };
+			items[n++] = (struct foreign_item){ .kind = (enum foreign_kind)records[i]->kind,
+							    .key = slice_of(atlock_foreign_key(records[i])),
+							    .value = slice_of(records[i]->value),
+							    .ttl = -1 };
 	err = bolt_write(path, items, n, error);
 	free(items);
 	return err < 0 ? fail(why, err, error) : 0;

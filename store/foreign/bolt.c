@@ -141,7 +141,9 @@ static int step(struct bolt *bolt, struct foreign_item *out)
 	}
 	if (entry.bucket)
 		return bad(bolt, "has a bucket where a record should be");
-	*out = (struct foreign_item){ .kind = (enum foreign_kind)level->kind, .key = entry.key, .value = entry.value };
+	*out = (struct foreign_item){
+		.kind = (enum foreign_kind)level->kind, .key = entry.key, .value = entry.value, .ttl = -1
+	};
 	return key_follows(bolt, entry.key);
 }
 

@@ -17,13 +17,22 @@
 
 #include <stdint.h>
 
-enum foreign_kind { FOREIGN_LOCK, FOREIGN_PULL, FOREIGN_GLOBAL, FOREIGN_KINDS };
+/* Of Atlantis; and, only in a Redis, of its enhanced lock manager: a lock, and a member of a lock's queue. */
+enum foreign_kind {
+	FOREIGN_LOCK,
+	FOREIGN_PULL,
+	FOREIGN_GLOBAL,
+	FOREIGN_KINDS,
+	FOREIGN_ENHANCED = FOREIGN_KINDS,
+	FOREIGN_QUEUE
+};
 
 /* One record. Its bytes are valid until the next call. Keys are without the prefix that tells kinds apart in Redis. */
 struct foreign_item {
 	enum foreign_kind kind;
 	struct slice key;
 	struct slice value;
+	int64_t ttl; /* milliseconds until the key ends; -1: it does not, or is not known */
 };
 
 #define FOREIGN_ERROR_MAX 320
@@ -42,7 +51,10 @@ struct foreign_type {
 /* Common first member of every implementation. */
 struct foreign {
 	const struct foreign_type *type;
-	uint64_t total; /* records to come when opened; 0: unknown */
+	uint64_t total;     /* records to come when opened; 0: unknown */
+	uint64_t others;    /* keys there that are another program's */
+	char other[200];    /* the first of them, with commas between */
+	unsigned int nodes; /* of a Redis Cluster, of which one was read; 0: it is none */
 	char error[FOREIGN_ERROR_MAX];
 };
 

@@ -23,10 +23,12 @@
 #define ANSWER_SECONDS 10
 #define KEYS_MAX (UINT64_C(50) * 1000 * 1000)
 
-static const char *const prefixes[FOREIGN_KINDS] = {
+static const char *const prefixes[] = {
 	[FOREIGN_LOCK] = "pr/",
 	[FOREIGN_PULL] = "",
 	[FOREIGN_GLOBAL] = "global/",
+	[FOREIGN_ENHANCED] = "atlantis:enhanced:lock:",
+	[FOREIGN_QUEUE] = "atlantis:enhanced:queue:",
 };
 
 /* A key with its NUL-terminated copy; keys with a NUL in them are not Atlantis'. */
@@ -37,10 +39,13 @@ struct redis {
 	char **keys;
 	size_t count;
 	size_t capacity;
-	size_t asked;      /* keys whose values have been requested */
-	redisReply *batch; /* values of the keys before `asked` */
-	size_t at;         /* next in the batch */
-	redisReply *value; /* returned by redis_get() */
+	size_t asked;        /* keys whose values have been requested */
+	redisReply *batch;   /* values of the keys before `asked` */
+	size_t at;           /* next in the batch */
+	redisReply *value;   /* returned by redis_get() */
+	redisReply *members; /* of the queue that is being read */
+	size_t member;       /* next in it */
+	const char *queue;   /* its key, without prefix */
 };
 
 /*
@@ -93,17 +98,35 @@ static int tell(struct redis *redis, const char *a, const char *b, const char *c
 
 static int key_kind(const char *key)
 {
-	if (strncmp(key, prefixes[FOREIGN_LOCK], strlen(prefixes[FOREIGN_LOCK])) == 0)
-		return FOREIGN_LOCK;
-	if (strncmp(key, prefixes[FOREIGN_GLOBAL], strlen(prefixes[FOREIGN_GLOBAL])) == 0)
-		return FOREIGN_GLOBAL;
+	for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++)
+		if (prefixes[i][0] != '\0' && strncmp(key, prefixes[i], strlen(prefixes[i])) == 0)
+			return (int)i;
 	return strstr(key, "::") != NULL ? FOREIGN_PULL : -1;
+}
+
+/* Names are cut off where control bytes begin: they go to a terminal. */
+static void other_note(struct redis *redis, const char *key)
+{
+	struct foreign *base = &redis->base;
+	size_t used = strlen(base->other);
+	int len = 0;
+
+	base->others++;
+	while (len < 60 && (unsigned char)key[len] > 0x20 && key[len] != 0x7f)
+		len++;
+	if (used + (size_t)len + 3 < sizeof(base->other))
+		(void)snprintf(base->other + used, sizeof(base->other) - used, "%s%.*s", used > 0 ? ", " : "", len,
+			       key);
 }
 
 static int key_add(struct redis *redis, const redisReply *key)
 {
-	if (key->type != REDIS_REPLY_STRING || strlen(key->str) != key->len || key_kind(key->str) < 0)
+	if (key->type != REDIS_REPLY_STRING)
 		return 0;
+	if (strlen(key->str) != key->len || key_kind(key->str) < 0) {
+		other_note(redis, key->str);
+		return 0;
+	}
 	if (redis->count == redis->capacity) {
 		size_t capacity = redis->capacity * 2 + 256;
 		char **keys = reallocarray(redis->keys, capacity, sizeof(*keys));
@@ -173,6 +196,12 @@ static int keys_gather(struct redis *redis)
 	return err;
 }
 
+/* Keys of a Cluster may be in different slots of its node, which one command cannot ask for. */
+static size_t batch_size(const struct redis *redis)
+{
+	return redis->base.nodes > 0 ? 1 : BATCH;
+}
+
 static int batch_read(struct redis *redis)
 {
 	const char *argv[BATCH + 1] = { "MGET" };
@@ -180,7 +209,7 @@ static int batch_read(struct redis *redis)
 	int err;
 
 	freeReplyObject(redis->batch);
-	while (n < BATCH && redis->asked + n < redis->count) {
+	while (n < batch_size(redis) && redis->asked + n < redis->count) {
 		argv[n + 1] = redis->keys[redis->asked + n];
 		n++;
 	}
@@ -194,7 +223,43 @@ static int batch_read(struct redis *redis)
 	return 0;
 }
 
-/* A key that was deleted meanwhile, or whose value is no string, is no record. */
+static int64_t key_ttl(struct redis *redis, const char *key)
+{
+	int err;
+	redisReply *reply = ask_words(redis, &err, "PTTL", key, NULL);
+	int64_t ttl = reply != NULL && reply->type == REDIS_REPLY_INTEGER && reply->integer >= 0 ? reply->integer : -1;
+
+	freeReplyObject(reply);
+	return ttl;
+}
+
+/* Reads a queue, a sorted set, in its order. */
+static int queue_read(struct redis *redis, const char *key)
+{
+	const char *argv[] = { "ZRANGE", key, "0", "-1" };
+	int err;
+
+	freeReplyObject(redis->members);
+	redis->member = 0;
+	redis->queue = key + strlen(prefixes[FOREIGN_QUEUE]);
+	redis->members = ask(redis, &err, 4, argv, NULL);
+	return err;
+}
+
+/* The next member of the queue: 0, or 1 if there is none. */
+static int member_next(struct redis *redis, struct foreign_item *out)
+{
+	const redisReply *members = redis->members;
+
+	if (members == NULL || members->type != REDIS_REPLY_ARRAY || redis->member == members->elements)
+		return 1;
+	*out = (struct foreign_item){ .kind = FOREIGN_QUEUE, .key = slice_of(redis->queue), .ttl = -1 };
+	out->value = (struct slice){ members->element[redis->member]->str, members->element[redis->member]->len };
+	redis->member++;
+	return 0;
+}
+
+/* A key that was deleted meanwhile, or whose value is of another type than Atlantis', is no record. */
 static int redis_next(struct foreign *foreign, struct foreign_item *out)
 {
 	struct redis *redis = (struct redis *)foreign;
@@ -205,6 +270,8 @@ static int redis_next(struct foreign *foreign, struct foreign_item *out)
 		const char *key;
 		int kind;
 
+		if (member_next(redis, out) == 0)
+			return 0;
 		if (redis->batch == NULL || redis->at == redis->batch->elements) {
 			if (redis->asked == redis->count)
 				return 1;
@@ -215,8 +282,15 @@ static int redis_next(struct foreign *foreign, struct foreign_item *out)
 		key = redis->keys[redis->asked - redis->batch->elements + redis->at];
 		value = redis->batch->element[redis->at++];
 		kind = key_kind(key);
+		if (kind == FOREIGN_QUEUE) {
+			err = queue_read(redis, key);
+			if (err < 0)
+				return err;
+			continue;
+		}
 		if (value->type != REDIS_REPLY_STRING || kind < 0)
 			continue;
+		out->ttl = kind == FOREIGN_ENHANCED ? key_ttl(redis, key) : -1;
 		out->kind = (enum foreign_kind)kind;
 		key += strlen(prefixes[kind]);
 		out->key = (struct slice){ key, strlen(key) };
@@ -263,15 +337,16 @@ static bool is_same(const redisReply *value, const struct slice *old)
 }
 
 /* Between WATCH and EXEC: 0, or 1 if another client changed the key. */
-static int swap(struct redis *redis, const char *key, struct slice value)
+static int swap(struct redis *redis, const char *key, struct slice value, int64_t ttl)
 {
-	const char *argv[] = { value.data == NULL ? "DEL" : "SET", key, value.data };
-	const size_t lens[] = { 3, strlen(key), value.len };
+	char left[24];
+	const char *argv[] = { value.data == NULL ? "DEL" : "SET", key, value.data, "PX", left };
+	const size_t lens[] = { 3, strlen(key), value.len, 2, (size_t)snprintf(left, sizeof(left), "%" PRId64, ttl) };
 	redisReply *reply;
 	int err = tell(redis, "MULTI", NULL, NULL);
 
 	if (err == 0) {
-		freeReplyObject(ask(redis, &err, value.data == NULL ? 2 : 3, argv, lens));
+		freeReplyObject(ask(redis, &err, value.data == NULL ? 2 : ttl > 0 ? 5 : 3, argv, lens));
 	}
 	if (err < 0)
 		return err;
@@ -298,7 +373,7 @@ static int redis_change(struct foreign *foreign, const struct foreign_item *item
 	if (err == 0)
 		value = ask_words(redis, &err, "GET", key, NULL);
 	if (value != NULL && is_same(value, old))
-		err = swap(redis, key, item->value);
+		err = swap(redis, key, item->value, item->ttl);
 	else if (value != NULL)
 		err = tell(redis, "UNWATCH", NULL, NULL) < 0 ? -EIO : 1;
 	freeReplyObject(value);
@@ -314,7 +389,10 @@ static int redis_again(struct foreign *foreign)
 		free(redis->keys[i]);
 	redis->count = redis->asked = redis->at = 0;
 	freeReplyObject(redis->batch);
-	redis->batch = NULL;
+	freeReplyObject(redis->members);
+	redis->batch = redis->members = NULL;
+	redis->base.others = 0;
+	redis->base.other[0] = '\0';
 	return keys_gather(redis);
 }
 
@@ -327,6 +405,7 @@ static void redis_close(struct foreign *foreign)
 	free(redis->keys);
 	freeReplyObject(redis->batch);
 	freeReplyObject(redis->value);
+	freeReplyObject(redis->members);
 	if (redis->context != NULL)
 		redisFree(redis->context);
 	free(redis);
@@ -348,6 +427,28 @@ static int login(struct redis *redis, const struct redis_uri *uri)
 		return err;
 	snprintf(db, sizeof(db), "%d", uri->db);
 	return tell(redis, "SELECT", db, NULL);
+}
+
+/* One node of a Cluster has a part of the keys: counts the others, which the user must ask as well. */
+static int cluster_look(struct redis *redis)
+{
+	redisReply *reply;
+	int err;
+
+	reply = ask_words(redis, &err, "INFO", "cluster", NULL);
+	if (reply == NULL || reply->type != REDIS_REPLY_STRING || strstr(reply->str, "cluster_enabled:1") == NULL) {
+		freeReplyObject(reply);
+		return 0;
+	}
+	freeReplyObject(reply);
+	reply = ask_words(redis, &err, "CLUSTER", "NODES", NULL);
+	if (reply == NULL)
+		return err;
+	for (const char *at = reply->str; reply->type == REDIS_REPLY_STRING && (at = strstr(at, "master")) != NULL;
+	     at++)
+		redis->base.nodes++;
+	freeReplyObject(reply);
+	return 0;
 }
 
 static int redis_connect(struct redis *redis, const struct redis_uri *uri)
@@ -377,6 +478,8 @@ int redis_atlantis_open(struct foreign **out, const char *text, char error[FOREI
 	if (err == 0)
 		err = redis_connect(redis, &uri);
 	explicit_bzero(&uri, sizeof(uri));
+	if (err == 0)
+		err = cluster_look(redis);
 	if (err == 0)
 		err = keys_gather(redis);
 	if (err < 0) {

@@ -20,6 +20,7 @@ struct export
 	const char *to; /* or NULL: standard output */
 	int parts;      /* --keys; 0: as the records there, or as the lock was imported */
 	bool native;
+	bool enhanced;
 	uint64_t written;
 	uint64_t there;
 	uint64_t conflicts;
@@ -48,6 +49,23 @@ static int print_one(struct export *export, struct snapshot_entry *entry)
 	free(line);
 	export->written++;
 	return EXIT_DONE;
+}
+
+/* The same for the enhanced manager's records, which are made of the lock's line. */
+static int enhanced_one(struct export *export, struct snapshot_entry *entry)
+{
+	struct atlock_foreign_record record = { .key = NULL };
+	struct atlock_why why = { .text = "" };
+	int err = entry->line == NULL ? 1 : atlock_foreign_enhanced(entry->line, strlen(entry->line), &record, &why);
+
+	if (err == 1)
+		export->unknown++;
+	if (err == 0) {
+		err = atlock_foreign_change(export->sides.theirs, &record, NULL, record.value, &why);
+		*(err == 1 ? &export->there : &export->written) += err >= 0;
+	}
+	atlock_foreign_clear(&record);
+	return err < 0 ? tool_fail_why(export->sides.tool, err, &why) : EXIT_DONE;
 }
 
 /* Writes one record. A record that Atlantis has already stays. */
@@ -97,7 +115,9 @@ static int export_all(struct export *export)
 	int code = EXIT_DONE;
 
 	for (size_t i = 0; code == EXIT_DONE && i < tree->count; i++)
-		code = (export->to == NULL ? print_one : put_one)(export, &tree->entries[i]);
+		code = (export->to == NULL ? print_one
+			: export->enhanced ? enhanced_one
+					   : put_one)(export, &tree->entries[i]);
 	return summary(export, code);
 }
 
@@ -145,14 +165,19 @@ int cmd_export(struct tool *tool, int argc, char **argv)
 	if (code >= 0)
 		return code;
 	export.native = strcmp(export.format, "jsonl") == 0;
-	if (!export.native && strcmp(export.format, "atlantis") != 0)
-		return tool_usage(tool, "the format is atlantis or jsonl, not \"%s\"", export.format);
+	export.enhanced = strcmp(export.format, "enhanced") == 0;
+	if (!export.native && !export.enhanced && strcmp(export.format, "atlantis") != 0)
+		return tool_usage(tool, "the format is atlantis, jsonl or enhanced, not \"%s\"", export.format);
+	if (export.enhanced && (export.to == NULL || strncmp(export.to, "redis://", strlen("redis://")) != 0))
+		return tool_usage(tool, "the enhanced manager's records are in a Redis: --to redis://host:port/db");
 	bolt = export.to != NULL && strncmp(export.to, BOLT, strlen(BOLT)) == 0;
 	if (export.to != NULL && !bolt && (export.native || strncmp(export.to, "redis://", strlen("redis://")) != 0))
 		return tool_usage(tool, "write Atlantis' records to redis://host:port/db or to bolt:FILE");
 	code = sides_open(&export.sides, bolt ? NULL : export.to);
 	if (code == EXIT_DONE && export.to != NULL && !bolt)
 		code = sides_learn(tool, export.sides.theirs, export.parts);
+	if (code == EXIT_DONE && export.to != NULL && !bolt)
+		sides_remember(export.sides.theirs, &export.sides.tree, export.parts);
 	if (code == EXIT_DONE)
 		code = (bolt ? bolt_all : export_all)(&export);
 	sides_close(&export.sides);

@@ -11,6 +11,7 @@
 #include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "atlantis_commands.h"
@@ -35,7 +36,7 @@ struct import {
 	bool dry;
 	bool admin;
 	bool refused; /* a dry run found what the caller may not do */
-	uint64_t done[ATLOCK_FOREIGN_KINDS];
+	uint64_t done[ATLOCK_FOREIGN_ALL];
 	uint64_t outcomes[OUTCOMES];
 	uint64_t shortened;
 };
@@ -68,6 +69,60 @@ static int lock_import(const struct import *import, const struct atlock_foreign_
 	err = mount_write(&import->sides.mount, path, O_NONBLOCK, text);
 	free(text);
 	return err;
+}
+
+/* Makes the directories of custom/ above a lock; those that are there stay as they are. */
+static int dirs_make(const struct mount *mount, const char *path)
+{
+	char part[ATLOCK_PATH_MAX];
+
+	for (const char *end = strchr(path + strlen("custom/"), '/'); end != NULL; end = strchr(end + 1, '/')) {
+		(void)snprintf(part, sizeof(part), "%.*s", (int)(end - path), path);
+		if (mkdirat(mount->fd, part, 0777) != 0 && errno != EEXIST)
+			return -errno;
+	}
+	return 0;
+}
+
+/* A shared resource and the app that stops it must be there first; no other app is known to use it. */
+static int stop_import(const struct mount *mount, const struct atlock_foreign_record *record)
+{
+	char resource[ATLOCK_PATH_MAX];
+	char path[ATLOCK_PATH_MAX + ATLOCK_WHO_MAX + 16];
+	int err;
+
+	(void)snprintf(resource, sizeof(resource), "%.*s", (int)(strrchr(record->path, '/') - record->path),
+		       record->path);
+	if (mkdirat(mount->fd, resource, 0777) != 0 && errno != EEXIST)
+		return -errno;
+	(void)snprintf(path, sizeof(path), "%s/apps/%s", resource, record->who);
+	err = mount_try(mount, path, O_CREAT);
+	(void)snprintf(path, sizeof(path), "%s@%s", record->path, record->who);
+	if (err == 0)
+		err = mount_try(mount, path, O_CREAT | O_EXCL);
+	return err < 0 ? err : mount_write(mount, path, O_APPEND, record->text);
+}
+
+/* A lock with a lease, of another system than Atlantis. */
+static int lease_import(const struct import *import, const struct atlock_foreign_record *record)
+{
+	const struct mount *mount = &import->sides.mount;
+	int err = 0;
+
+	if (strncmp(record->path, "shared/", strlen("shared/")) == 0)
+		return stop_import(mount, record);
+	if (strncmp(record->path, "custom/", strlen("custom/")) == 0)
+		err = dirs_make(mount, record->path);
+	return err < 0 ? err : lock_import(import, record);
+}
+
+/* Waiters come in the order of their queue, after its lock. */
+static int waiter_import(const struct import *import, const struct atlock_foreign_record *record)
+{
+	char path[ATLOCK_PATH_MAX + ATLOCK_WHO_MAX + 32];
+
+	(void)snprintf(path, sizeof(path), "queue/%s/%s@%s", record->path, record->text, record->who);
+	return mount_try(&import->sides.mount, path, O_CREAT);
 }
 
 /* Writes the statuses last: a pull request without them is unfinished. */
@@ -195,7 +250,14 @@ static bool is_taken(const struct import *import, const struct atlock_foreign_re
 /* Imports one record. -1: go on; else the exit code that ends the import. */
 static int import_one(struct import *import, const struct atlock_foreign_record *record)
 {
-	const struct snapshot_entry *there = snapshot_find(&import->sides.tree, record->path);
+	static int (*const imports[ATLOCK_FOREIGN_ALL])(const struct import *, const struct atlock_foreign_record *) = {
+		[ATLOCK_FOREIGN_LOCK] = lock_import,     [ATLOCK_FOREIGN_PULL] = pull_import,
+		[ATLOCK_FOREIGN_GLOBAL] = lock_import,   [ATLOCK_FOREIGN_LEASE] = lease_import,
+		[ATLOCK_FOREIGN_WAITER] = waiter_import,
+	};
+	const struct snapshot_entry *there = record->kind == ATLOCK_FOREIGN_WAITER
+						     ? NULL
+						     : snapshot_find(&import->sides.tree, record->path);
 	enum outcome outcome = there != NULL              ? record_judge(import, &there->record, record)
 			       : is_taken(import, record) ? OUT_THERE
 							  : OUT_DONE;
@@ -206,10 +268,7 @@ static int import_one(struct import *import, const struct atlock_foreign_record 
 	if (outcome == OUT_DONE && import->dry)
 		would(import, record);
 	else if (outcome == OUT_DONE)
-		code = written(import, record,
-			       record->kind == ATLOCK_FOREIGN_PULL ? pull_import(import, record)
-								   : lock_import(import, record),
-			       &outcome);
+		code = written(import, record, imports[record->kind](import, record), &outcome);
 	if (code >= 0)
 		return code;
 	import->outcomes[outcome]++;
@@ -252,6 +311,8 @@ static int summary(const struct import *import, int code)
 	uint64_t globals = import->done[ATLOCK_FOREIGN_GLOBAL];
 	uint64_t there = import->outcomes[OUT_THERE];
 	uint64_t conflicts = import->outcomes[OUT_CONFLICT];
+	const char *names;
+	uint64_t others;
 
 	printf("%s %" PRIu64 " lock%s, %" PRIu64 " pull request%s, %" PRIu64 " global lock%s; ",
 	       import->dry ? "would import" : "imported", locks, TOOL_S(locks), pulls, TOOL_S(pulls), globals,
@@ -260,7 +321,21 @@ static int summary(const struct import *import, int code)
 	       there == 1 ? "was" : "were", conflicts, TOOL_S(conflicts), import->outcomes[OUT_PASSED]);
 	if (import->shortened > 0)
 		printf(", %" PRIu64 " without a long description", import->shortened);
+	for (int kind = ATLOCK_FOREIGN_LEASE; kind < ATLOCK_FOREIGN_ALL; kind++)
+		if (import->done[kind] > 0)
+			printf(", %" PRIu64 " %s%s of another system", import->done[kind],
+			       kind == ATLOCK_FOREIGN_LEASE ? "lock" : "waiter", TOOL_S(import->done[kind]));
+	others = atlock_foreign_others(import->sides.theirs, &names);
+	if (others > 0)
+		printf(", %" PRIu64 " key%s of another program (%s%s)", others, TOOL_S(others), names,
+		       strlen(names) + 64 > 200 ? ", ..." : "");
 	puts(code < 0 ? "" : "; stopped");
+	if (atlock_foreign_nodes(import->sides.theirs) > 1)
+		return tool_fail(
+			import->sides.tool, EXIT_REFUSED,
+			"this is one of %u nodes of a Redis Cluster, and has only its part of the records: import "
+			"from each of them",
+			atlock_foreign_nodes(import->sides.theirs));
 	if (code >= 0)
 		return code;
 	if (import->refused)

@@ -173,7 +173,8 @@ static int prune(struct mirror *mirror, const struct snapshot *now)
 	while (rc >= 0 && (rc = atlock_foreign_next(mirror->to, &record, &why)) != 1) {
 		char *value = NULL;
 
-		if (rc != 0 || record.elsewhere || snapshot_find(now, record.path) != NULL)
+		if (rc != 0 || record.elsewhere || record.kind >= ATLOCK_FOREIGN_KINDS ||
+		    snapshot_find(now, record.path) != NULL)
 			continue;
 		rc = atlock_foreign_get(mirror->to, &record, &value, &why);
 		if (rc == 0)
@@ -227,6 +228,7 @@ static int mirror_look(struct mirror *mirror)
 		return EXIT_DONE;
 	mirror->conflicts = 0;
 	code = snapshot_read(mirror->tool, &mirror->mount, &now);
+	sides_remember(mirror->to, &now, mirror->parts);
 	if (code == EXIT_DONE)
 		code = drop_all(mirror, &now);
 	if (code == EXIT_DONE)

@@ -226,6 +226,18 @@ int sides_learn(const struct tool *tool, struct atlock_foreign *theirs, int part
 	return rc < 0 ? tool_fail_why(tool, rc, &why) : EXIT_DONE;
 }
 
+void sides_remember(struct atlock_foreign *theirs, const struct snapshot *tree, int parts)
+{
+	int found = 0;
+
+	if (parts != 0 || atlock_foreign_parts(theirs) != 0)
+		return;
+	for (size_t i = 0; i < tree->count; i++)
+		if (tree->entries[i].record.form > found)
+			found = tree->entries[i].record.form;
+	atlock_foreign_keys(theirs, found);
+}
+
 int sides_open(struct sides *sides, const char *uri)
 {
 	struct atlock_why why = { .text = "" };

@@ -48,6 +48,9 @@ int sides_keys(const struct tool *tool, int *parts);
  */
 int sides_learn(const struct tool *tool, struct atlock_foreign *theirs, int parts);
 
+/* Where no lock is there to learn from, keys get the form of those that the tree's locks were imported under. */
+void sides_remember(struct atlock_foreign *theirs, const struct snapshot *tree, int parts);
+
 /* Opens Atlantis' records unless `uri` is NULL, then the mount, and reads the tree. EXIT_DONE or an exit code, as snapshot_read(). */
 int sides_open(struct sides *sides, const char *uri);
 void sides_close(struct sides *sides);
