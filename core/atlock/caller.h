@@ -26,6 +26,7 @@ struct atlock_caller {
 	pid_t session;                  /* its session, for events; 0: unknown */
 	char comm[ATLOCK_COMM_MAX + 1]; /* its name, for events; "": unknown */
 	bool admin;                     /* may act on what belongs to others */
+	bool owners_user;               /* a member of owners_group: may claim URLs for other users */
 	bool pull_user; /* one of pull_users: as "pr:N" he is that pull request, whatever owner a record names */
 	/*
 	 * With who "pid:N" or "sid:N" the start time of N, so that a later process with the same number is another holder. 0 with

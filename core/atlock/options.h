@@ -63,12 +63,14 @@ struct atlock_options {
 	int64_t rate_limit;           /* changes that one user may make in a second; 0: no limit (5000) */
 	int64_t events_keep;          /* age at which events are removed (30d) */
 	int64_t events_refused;       /* refusals of one user in a second that become events (10) */
+	int64_t owners_interval;      /* time between two searches for leftovers in owners/ (1h) */
 	int64_t disable_apply;        /* 1: the manager holds global/apply for good (0) */
 	int64_t on_event_timeout;     /* time after which a command of on_event is killed (10s) */
 	int64_t log;                  /* enum atlock_log_target: auto is stderr with -f, else syslog (auto) */
 	int64_t log_level;            /* enum atlock_log_level (info) */
 	char admin_group[64];         /* group whose members are administrators ("": none) */
 	char pull_users[256];         /* user names and @groups for which "@pr:N" of a repository is one holder ("") */
+	char owners_group[64];        /* group whose members may claim URLs of owners/ for other users ("": none) */
 	char on_event[256];           /* shell command that reads each event on its standard input ("": none) */
 	char policy[256];             /* file of rules that say who may do what ("": none) */
 	char store[256];              /* where the locks are kept: a directory, or scheme:address ("") */

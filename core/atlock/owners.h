@@ -61,6 +61,19 @@ int atlock_owners_parse(const char *path, struct atlock_owners_path *out, struct
 int atlock_refer(struct atlock *al, const struct atlock_owners_path *path, const struct atlock_caller *caller,
 		 bool exclusive, struct atlock_why *why);
 
+/*
+ * The same where an administrator, or a member of owners_group, makes a reference to a URL that another user owns: it is that user's.
+ */
+int atlock_refer_behalf(struct atlock *al, const struct atlock_owners_path *path, const struct atlock_caller *caller,
+			bool exclusive, struct atlock_why *why);
+
+/*
+ * Gives a URL and all its references to a user, who may be unknown to this host. For administrators, and for members of owners_group,
+ * who may give what they claimed. -EPERM; -ENOENT.
+ */
+int atlock_refer_give(struct atlock *al, const struct atlock_owners_path *path, const struct atlock_caller *caller,
+		      const char *owner, struct atlock_why *why);
+
 /* Removes one. -ENOENT; -EPERM if it is another owner's and the caller is no administrator. */
 int atlock_unrefer(struct atlock *al, const struct atlock_owners_path *path, const struct atlock_caller *caller,
 		   struct atlock_why *why);

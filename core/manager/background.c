@@ -14,8 +14,7 @@
 #include "log.h"
 #include "watch.h"
 
-#define OWNERS_EVERY (3600 * ATLOCK_SECOND) /* leftovers in owners/ are rare, and reading all of it has a cost */
-#define RETRY_AFTER ATLOCK_SECOND           /* for what failed, on a full disk for example */
+#define RETRY_AFTER ATLOCK_SECOND /* for what failed, on a full disk for example */
 
 static void background_retry(struct atlock *al)
 {
@@ -68,6 +67,7 @@ static void background_sweep(struct atlock *al)
 void background_configured(struct atlock *al)
 {
 	alarm_set(al, ALARM_GRAPH, state_options(al)->deadlock_interval);
+	alarm_set(al, ALARM_OWNERS, state_options(al)->owners_interval);
 }
 
 static void background_maintain(struct atlock *al)
@@ -81,7 +81,7 @@ static void background_maintain(struct atlock *al)
 		log_write(al, ATLOCK_LOG_INFO, "%d events older than events_keep were removed", rc);
 	/* Bounds the age of a copy that is made of the store's main file alone. */
 	(void)store_flush(al->store);
-	background_configured(al);
+	alarm_set(al, ALARM_GRAPH, state_options(al)->deadlock_interval);
 }
 
 static void background_owners(struct atlock *al)
@@ -90,7 +90,7 @@ static void background_owners(struct atlock *al)
 
 	if (rc > 0)
 		log_write(al, ATLOCK_LOG_WARNING, "%d URLs below owners/ had leftovers that were set right", rc);
-	alarm_set(al, ALARM_OWNERS, OWNERS_EVERY);
+	alarm_set(al, ALARM_OWNERS, state_options(al)->owners_interval);
 }
 
 static void background_reap(struct atlock *al)

@@ -301,6 +301,14 @@ static bool suffix_drop(char *url)
 	return false;
 }
 
+/* "codecommit::us-east-1://repository": a word and "::" before all else. */
+static bool has_helper(struct piece url)
+{
+	size_t word = strspn(url.at, LETTERS DIGITS "+-._");
+
+	return word > 0 && word + 2 <= url.len && url.at[word] == ':' && url.at[word + 1] == ':';
+}
+
 int giturl_parse(const char *text, struct giturl *out, struct atlock_why *why)
 {
 	struct piece url = piece_trim(text);
@@ -316,6 +324,11 @@ int giturl_parse(const char *text, struct giturl *out, struct atlock_why *why)
 		return refuse_long(why);
 	if (has_control(url.at, url.len))
 		return refuse(why, "there are control bytes in it");
+	if (has_helper(url))
+		return refuse(
+			why,
+			"what stands before \"::\" is a helper of git's, such as codecommit::, whose addresses have no "
+			"one spelling: give the https or ssh URL of the repository");
 	rc = scheme_take(&url, &scheme, why);
 	if (rc < 0 || url.len == 0)
 		return rc;

@@ -257,6 +257,7 @@ int holder_identify(struct users *users, struct sessions *sessions, const struct
 			       strerror(-err));
 	/* If the group lookup fails, the caller is not an administrator. */
 	out->admin = uid == 0 || users_in_group(users, uid, options->admin_group) == 0;
+	out->owners_user = users_in_group(users, uid, options->owners_group) == 0;
 	out->pull_user = users_listed(users, uid, out->owner, options->pull_users);
 	return caller_who(sessions, options, tid, who_text, known, out, why);
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "event_log.h"
+#include "holder.h"
 #include "limit.h"
 #include "rules.h"
 #include "space.h"
@@ -14,6 +15,8 @@
 struct owners_call {
 	struct reference_key key;
 	bool exclusive;
+	bool behalf;             /* a reference to another's URL is that user's */
+	struct atlock_caller to; /* owners_give: the new owner */
 };
 
 int owners_claim_get(struct op *op, struct slice url, struct record_claim *out)
@@ -69,19 +72,25 @@ static int refuse_owned(struct op *op, const struct reference_key *key, const st
 
 /* --- Making --- */
 
-static int reference_put(struct op *op, const struct owners_call *call)
+static int reference_put(struct op *op, const struct owners_call *call, const struct record_claim *claim)
 {
 	struct record_key key = key_of(&call->key);
 	struct record_reference reference = {
-		.uid = op->caller->uid,
-		.gid = op->caller->gid,
+		.uid = claim->uid,
+		.gid = claim->gid,
 		.pid = (uint32_t)op->caller->pid,
 		.since = op->now,
-		.owner = slice_of(op->caller->owner),
+		.owner = claim->owner,
 		.host = slice_of(op->al->host),
 	};
 
 	return op_put(op, RECORD_REFERENCE, &key, &reference);
+}
+
+/* Whether the caller claims URLs for other users. */
+static bool may_claim(const struct atlock_caller *caller)
+{
+	return caller->admin || caller->owners_user;
 }
 
 /* A URL without a claim may have references that lost it: the URL still belongs to their owner. */
@@ -107,7 +116,8 @@ static int refer_in_txn(struct op *op)
 	found = claim_find(op, call->key.url, &claim);
 	if (found < 0)
 		return found;
-	if (found == 0 && !slice_equal(claim.owner, slice_of(op->caller->owner)))
+	if (found == 0 && !slice_equal(claim.owner, slice_of(op->caller->owner)) &&
+	    !(call->behalf && may_claim(op->caller)))
 		return refuse_owned(op, &call->key, &claim);
 	rc = op_get(op, RECORD_REFERENCE, &key, &reference);
 	if (rc < 0)
@@ -128,7 +138,7 @@ static int refer_in_txn(struct op *op)
 	}
 	++*owners_count(&claim, call->key.type);
 	if (rc == 0)
-		rc = reference_put(op, call);
+		rc = reference_put(op, call, &claim);
 	if (rc == 0)
 		rc = claim_put(op, call->key.url, &claim);
 	return rc < 0 ? rc : owners_tell(op, ATLOCK_EVENT_REFERENCE_MADE, &call->key, false, claim.owner);
@@ -152,10 +162,9 @@ static int owners_begin(struct op *op, struct atlock *al, const struct atlock_ow
 	return 0;
 }
 
-int atlock_refer(struct atlock *al, const struct atlock_owners_path *path, const struct atlock_caller *caller,
-		 bool exclusive, struct atlock_why *why)
+static int refer(struct atlock *al, const struct atlock_owners_path *path, const struct atlock_caller *caller,
+		 struct owners_call call, struct atlock_why *why)
 {
-	struct owners_call call = { .exclusive = exclusive };
 	struct op op;
 	int rc = owners_begin(&op, al, path, caller, &call, why);
 
@@ -163,6 +172,91 @@ int atlock_refer(struct atlock *al, const struct atlock_owners_path *path, const
 		return rc;
 	rc = limit_rate(al, caller, why);
 	return rc < 0 ? metrics_refused(al, METRICS_OWNERS, rc, why) : op_run(&op, refer_in_txn);
+}
+
+int atlock_refer(struct atlock *al, const struct atlock_owners_path *path, const struct atlock_caller *caller,
+		 bool exclusive, struct atlock_why *why)
+{
+	return refer(al, path, caller, (struct owners_call){ .exclusive = exclusive }, why);
+}
+
+int atlock_refer_behalf(struct atlock *al, const struct atlock_owners_path *path, const struct atlock_caller *caller,
+			bool exclusive, struct atlock_why *why)
+{
+	return refer(al, path, caller, (struct owners_call){ .exclusive = exclusive, .behalf = true }, why);
+}
+
+/* --- Giving --- */
+
+/* Every reference to a URL is its owner's. */
+static int references_give(struct op *op, struct slice url, const struct atlock_caller *to)
+{
+	struct record_key prefix = record_key_references(url);
+	struct record_key from = prefix;
+	struct record_reference reference;
+	struct slice key;
+	struct slice value;
+	int rc;
+
+	while ((rc = store_next(op->txn, record_key_slice(&from), record_key_slice(&prefix), &key, &value)) == 0) {
+		struct record_key at = { .len = key.len };
+
+		memcpy(at.data, key.data, key.len);
+		rc = op_get(op, RECORD_REFERENCE, &at, &reference);
+		if (rc != 0)
+			return rc < 0 ? rc : -EIO;
+		reference.owner = slice_of(to->owner);
+		reference.uid = to->uid;
+		reference.gid = to->gid;
+		rc = op_put(op, RECORD_REFERENCE, &at, &reference);
+		if (rc < 0)
+			return rc;
+		from = record_key_after(record_key_slice(&at));
+	}
+	return rc < 0 ? rc : 0;
+}
+
+static int give_in_txn(struct op *op)
+{
+	const struct owners_call *call = op->arg;
+	struct record_claim claim;
+	int rc = claim_find(op, call->key.url, &claim);
+
+	if (rc != 0)
+		return rc < 0 ? rc
+			      : why_set(op->why, -ENOENT, ATLOCK_LOCK_NOT_FOUND,
+					"the URL has no owner: claim it first");
+	if (slice_equal(claim.owner, slice_of(call->to.owner)))
+		return 0;
+	if (!op->caller->admin && !slice_equal(claim.owner, slice_of(op->caller->owner)))
+		return refuse_owned(op, &call->key, &claim);
+	claim.owner = slice_of(call->to.owner);
+	claim.uid = call->to.uid;
+	claim.gid = call->to.gid;
+	rc = references_give(op, call->key.url, &call->to);
+	if (rc == 0)
+		rc = claim_put(op, call->key.url, &claim);
+	return rc < 0 ? rc : owners_tell(op, ATLOCK_EVENT_URL_CLAIMED, &call->key, true, claim.owner);
+}
+
+int atlock_refer_give(struct atlock *al, const struct atlock_owners_path *path, const struct atlock_caller *caller,
+		      const char *owner, struct atlock_why *why)
+{
+	struct owners_call call = { .exclusive = false };
+	struct op op;
+	int rc = owners_begin(&op, al, path, caller, &call, why);
+
+	if (rc < 0)
+		return rc;
+	if (!may_claim(caller))
+		rc = why_set(why, -EPERM, ATLOCK_PERMISSION_DENIED,
+			     "only administrators and the members of owners_group claim a URL for another user");
+	if (rc == 0 && !holder_text_check(owner, ATLOCK_OWNER_MAX))
+		rc = why_set(why, -EINVAL, ATLOCK_INVALID_REQUEST, "an owner has 1 to %d bytes and no control bytes",
+			     ATLOCK_OWNER_MAX);
+	if (rc == 0)
+		rc = holder_give(al->users, owner, &call.to, why);
+	return rc < 0 ? metrics_refused(al, METRICS_OWNERS, rc, why) : op_run(&op, give_in_txn);
 }
 
 /* --- Removing --- */
@@ -205,7 +299,7 @@ static int unrefer_in_txn(struct op *op)
 		return claimed;
 	if (claimed == 1)
 		claim = (struct record_claim){ .since = reference.since, .owner = reference.owner };
-	if (!op->caller->admin && !slice_equal(reference.owner, slice_of(op->caller->owner)))
+	if (!may_claim(op->caller) && !slice_equal(reference.owner, slice_of(op->caller->owner)))
 		return refuse_owned(op, &call->key, &claim);
 	rc = store_del(op->txn, record_key_slice(&key));
 	if (rc == 0)

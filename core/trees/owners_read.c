@@ -204,9 +204,12 @@ char *atlock_ownership_text(struct atlock *al, const struct atlock_ownership *ow
 	int n;
 
 	atlock_instant_print(al, ownership->since, since, sizeof(since));
-	n = asprintf(&text, "url=%s\nowner=%s\nuid=%u\nsince=%s\napplications=%" PRIu64 "\ncredentials=%" PRIu64 "\n",
-		     ownership->url, ownership->owner, ownership->uid, since,
-		     ownership->references[ATLOCK_APPLICATIONS], ownership->references[ATLOCK_CREDENTIALS]);
+	n = asprintf(&text,
+		     "id=owner_%" PRId64 "_%08" PRIx64 "\nurl=%s\nowner=%s\nuid=%u\nsince=%s\napplications=%" PRIu64
+		     "\ncredentials=%" PRIu64 "\n",
+		     ownership->since, slice_hash(SLICE_HASH, slice_of(ownership->url)) & UINT32_MAX, ownership->url,
+		     ownership->owner, ownership->uid, since, ownership->references[ATLOCK_APPLICATIONS],
+		     ownership->references[ATLOCK_CREDENTIALS]);
 	if (n < 0)
 		return NULL;
 	*len = (size_t)n;

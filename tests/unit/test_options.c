@@ -165,6 +165,8 @@ static void defaults_are_as_documented(void **state)
 		{ "identity", "session" },
 		{ "admin_group", "" },
 		{ "pull_users", "" },
+		{ "owners_group", "" },
+		{ "owners_interval", "1h" },
 		{ "admin_rm", "named" },
 		{ "policy", "" },
 		{ "max_locks_per_user", "50000" },

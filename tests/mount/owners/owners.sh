@@ -17,8 +17,8 @@ owners() {
 	expect_ok as_user atlt1 touch "$one/applications/web"
 	expect_ok as_user atlt1 sh -c 'set -C; > "$1"' sh "$one/applications/api"
 	expect_ok as_user atlt1 touch "$one/credentials/deploy-key"
-	expect_equal "$(cut -d= -f1 "$one/owner" | xargs)" 'url owner uid since applications credentials'
-	expect_equal "$(grep -v since= "$one/owner" | xargs)" "url=github.com/acme/infra owner=atlt1 uid=$(id -u atlt1) applications=2 credentials=1"
+	expect_equal "$(cut -d= -f1 "$one/owner" | xargs)" 'id url owner uid since applications credentials'
+	expect_equal "$(grep -v '^since=\|^id=' "$one/owner" | xargs)" "url=github.com/acme/infra owner=atlt1 uid=$(id -u atlt1) applications=2 credentials=1"
 	expect_equal "$(stat -c %U:%a "$one/owner")" atlt1:444
 	expect_equal "$(date -u -d "@$(stat -c %Y "$one/owner")" +%FT%T)" "$(field "$one/owner" since | cut -d. -f1)"
 	expect_equal "$(stat -c %s "$one/owner")" "$(wc -c <"$one/owner")"
@@ -56,7 +56,7 @@ owners() {
 	expect_fail 'Operation not permitted' as_user atlt1 bash -c 'echo x >> "$1"' sh "$one/applications/web"
 	grep -q 'takes no text' <<<"$(why atlt1)" || fail "$(why atlt1)"
 	expect_fail 'Operation not permitted' chmod 600 "$one/applications/web"
-	expect_fail 'Operation not permitted' chown atlt2 "$one/applications/web"
+	expect_fail 'Operation not permitted' as_user atlt1 chown atlt2 "$one/applications/web"
 	expect_fail 'Operation not permitted' rm "$one/owner"
 	grep -q 'last reference' "$MNT/why" || fail "$(cat "$MNT/why")"
 	expect_fail 'Operation not permitted' mv "$one/applications/web" "$one/applications/renamed"
@@ -127,4 +127,35 @@ race() {
 	done
 }
 
-behaviours owners race
+# A service claims for its users, known to this host or not: administrators, and the members of owners_group.
+for_others() {
+	mount_fs -o owners_group=atlt2,owners_interval=1s
+	one=$MNT/owners/https://github.com/acme/infra/-
+	expect_ok sh -c 'echo owner=alice >"$1"' sh "$one/applications/web"
+	expect_equal "$(field "$one/owner" owner) $(field "$one/owner" uid) $(field "$one/applications/web" owner)" 'alice 65534 alice'
+	[[ $(field "$one/owner" id) = owner_*_???????? ]] || fail "$(field "$one/owner" id)"
+	expect_fail 'Operation not permitted' touch "$one/applications/mine"
+	expect_ok as_user atlt2 sh -c 'echo owner=alice >"$1"' sh "$one/applications/api"
+	expect_equal "$(field "$one/owner" applications)" 2
+	expect_fail 'Operation not permitted' as_user atlt2 sh -c 'echo owner=bob >"$1"' sh "$one/applications/api"
+	expect_fail 'Operation not permitted' as_user atlt1 sh -c 'echo owner=bob >"$1"' sh "$one/applications/other"
+	[ ! -e "$one/applications/other" ] || fail "made for another"
+
+	# chown, and what is given with all that refers to it; the new owner goes on.
+	expect_ok chown atlt1 "$one/applications/web"
+	expect_equal "$(field "$one/owner" owner) $(field "$one/applications/api" owner)" 'atlt1 atlt1'
+	expect_ok as_user atlt1 touch "$one/credentials/key"
+	expect_ok as_user atlt2 rm "$one/applications/web" "$one/applications/api"
+	expect_ok as_user atlt1 rm "$one/credentials/key"
+	[ ! -e "$one/owner" ] || fail "not freed"
+
+	# A member claims for itself by touch, and gives what it claimed.
+	expect_ok as_user atlt2 touch "$one/applications/web"
+	expect_equal "$(field "$one/owner" owner)" atlt2
+	expect_ok as_user atlt2 sh -c 'echo owner=atlt1 >>"$1"' sh "$one/applications/web"
+	expect_equal "$(field "$one/owner" owner)" atlt1
+	expect_errno EINVAL open "$MNT/owners/codecommit::us-east-1:/repo/-/applications/x" wronly,creat
+	grep -q "helper of git's" "$MNT/why" || fail "$(cat "$MNT/why")"
+}
+
+behaviours owners for_others race
