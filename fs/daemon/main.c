@@ -24,6 +24,7 @@
 #include "loop.h"
 #include "mount_options.h"
 #include "mountpoint.h"
+#include "notifier.h"
 #include "notify.h"
 #include "ops.h"
 #include "pages.h"
@@ -120,8 +121,10 @@ static int session_run(struct fs *fs, const struct options *options, const struc
 	struct unmount_watch *watch;
 	struct stop *stop;
 	bool stopped;
-	int err = cache_start(fs->cache);
+	int err;
 
+	notifier_attach(fs);
+	err = cache_start(fs->cache);
 	if (err < 0)
 		return complain("start", strerror(-err));
 	stop = stop_start(fs);
@@ -145,16 +148,21 @@ static int session_run(struct fs *fs, const struct options *options, const struc
 	cache_stop(fs->cache);
 	unmount_watch_stop(watch);
 	parks_close(fs);
+	notifier_stop(fs);
 	atlock_close(fs->al);
 	fs->al = NULL;
 	return err;
 }
 
+/* The daemon's other process is forked before the store is opened, as the daemon is. */
 static int store_open(struct fs *fs, const struct options *options)
 {
 	struct atlock_setup setup = { .options = &options->core, .on_change = cache_change, .change_arg = fs };
 	struct atlock_why why = { .text = "" };
-	int err = atlock_open(&fs->al, options->store, &setup, &why);
+	int err;
+
+	notifier_start(fs, options->foreground);
+	err = atlock_open(&fs->al, options->store, &setup, &why);
 
 	if (err < 0)
 		complain(options->store, why.text[0] == '\0' ? strerror(-err) : why.text);
@@ -233,6 +241,7 @@ static int serve(struct options *options, const struct mountpoint *mp, int ready
 		err = store_make(options->store);
 	if (err == 0)
 		err = options->run_as[0] != '\0' ? serve_split(&fs, options, mp) : serve_alone(&fs, options, mp);
+	notifier_stop(&fs);
 	if (fs.session != NULL)
 		fuse_session_destroy(fs.session);
 	atlock_close(fs.al);

@@ -9,11 +9,13 @@
 
 #include "attr.h"
 #include "hash.h"
+#include "notice.h"
 #include "path.h"
 
 #define CACHE_SLOTS 1024
-#define CACHE_QUEUE 65536 /* pending changes; beyond that, only the lifetimes bound what is stale */
-#define QUIET 250         /* milliseconds */
+#define CACHE_QUEUE 65536             /* pending changes; beyond that, only the lifetimes bound what is stale */
+#define CACHE_BATCH (NOTICE_MANY / 2) /* a change is two notifications at most */
+#define QUIET 250                     /* milliseconds */
 #define LIFE_LOCK ATLOCK_SECOND
 #define LIFE_MARGIN (ATLOCK_SECOND / 10) /* between our read of the lease and the start of the kernel's count */
 
@@ -25,14 +27,17 @@ struct stale {
 	char component[];
 };
 
+STAILQ_HEAD(stale_list, stale);
+
 struct cache {
 	struct fs *fs;
 	const struct kind *locks;
 	pthread_t thread;
+	struct notice notice; /* the thread's */
 	atomic_bool running;
 	pthread_mutex_t mutex;
 	pthread_cond_t work;
-	STAILQ_HEAD(, stale) queue; /* protected by mutex, as all below */
+	struct stale_list queue; /* protected by mutex, as all below */
 	size_t queued;
 	bool stop;
 	_Atomic int64_t closed_until;         /* monotonic seconds; 0: none closed lately */
@@ -69,48 +74,49 @@ void cache_free(struct cache *cache)
 	free(cache);
 }
 
-static struct stale *cache_next(struct cache *cache)
+/* Waits for changes and moves as many of them to `batch` as a notice may have; false if the thread is to end. */
+static bool cache_next(struct cache *cache, struct stale_list *batch)
 {
-	struct stale *stale = NULL;
+	struct stale *stale;
+	bool more;
 
 	pthread_mutex_lock(&cache->mutex);
 	while (STAILQ_EMPTY(&cache->queue) && !cache->stop)
 		pthread_cond_wait(&cache->work, &cache->mutex);
-	if (!cache->stop) {
-		stale = STAILQ_FIRST(&cache->queue);
+	more = !cache->stop;
+	for (size_t n = 0; more && n < CACHE_BATCH && (stale = STAILQ_FIRST(&cache->queue)) != NULL; n++) {
 		STAILQ_REMOVE_HEAD(&cache->queue, link);
+		STAILQ_INSERT_TAIL(batch, stale, link);
 		cache->queued--;
 	}
 	pthread_mutex_unlock(&cache->mutex);
-	return stale;
+	return more;
 }
 
-/* An expired name stays in the dcache, where a later notify_delete finds it; kernels before 6.2 cannot expire one. */
-static void entry_ask_again(struct fuse_session *session, const struct stale *stale)
-{
-	size_t len = strlen(stale->component);
-
-	if (fuse_lowlevel_notify_expire_entry(session, stale->parent, stale->component, len, FUSE_LL_EXPIRE_ONLY) ==
-	    -ENOSYS)
-		fuse_lowlevel_notify_inval_entry(session, stale->parent, stale->component, len);
-}
-
-/* The kernel answers ENOENT if it has forgotten the name already. */
 static void *cache_run(void *arg)
 {
 	struct cache *cache = arg;
+	struct stale_list batch = STAILQ_HEAD_INITIALIZER(batch);
 	struct stale *stale;
 
-	while ((stale = cache_next(cache)) != NULL) {
-		if (stale->what == NODE_KNOWN)
-			fuse_lowlevel_notify_delete(cache->fs->session, stale->parent, stale->node, stale->component,
-						    strlen(stale->component));
-		else if (stale->what == NODE_KEPT)
-			entry_ask_again(cache->fs->session, stale);
-		/* Last, so that the kernel asks again for a link count that it has set to 0. */
-		fuse_lowlevel_notify_inval_inode(cache->fs->session, stale->node, -1, 0);
-		node_forget(cache->fs->inodes, node_of(cache->fs, stale->node), 1);
-		free(stale);
+	while (cache_next(cache, &batch)) {
+		struct notice *notice = &cache->notice;
+
+		notice->len = 0;
+		STAILQ_FOREACH(stale, &batch, link) {
+			if (stale->what == NODE_KNOWN)
+				notice_delete(notice, stale->parent, stale->node, stale->component);
+			else if (stale->what == NODE_KEPT)
+				notice_expire(notice, stale->parent, stale->component);
+			/* Last, so that the kernel asks again for a link count that it has set to 0. */
+			notice_attr(notice, stale->node);
+		}
+		notice_send(cache->fs, notice);
+		while ((stale = STAILQ_FIRST(&batch)) != NULL) {
+			STAILQ_REMOVE_HEAD(&batch, link);
+			node_forget(cache->fs->inodes, node_of(cache->fs, stale->node), 1);
+			free(stale);
+		}
 	}
 	return NULL;
 }

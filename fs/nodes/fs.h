@@ -64,11 +64,19 @@ struct wire {
 	void (*alarm)(struct fs *fs);
 };
 
+/* The process that writes notifications to the kernel. daemon/notifier.c starts it; see notice.h. */
+struct notifier {
+	pid_t pid; /* 0: none */
+	int socket;
+	int device; /* until it is attached to the session; -1 afterwards */
+};
+
 struct fs {
 	struct atlock *al;
 	struct fuse_session *session;
 	struct loop *loop; /* while it runs */
 	const struct wire *wire;
+	struct notifier notifier;
 	struct calls *calls;
 	struct inodes *inodes;
 	struct handles *handles;

@@ -130,12 +130,13 @@ remount_fs() {
 	mount_fs "$@"
 }
 
-# Kills the daemon and leaves its dead mount.
+# Kills the daemon and leaves its dead mount. The kernel cuts the connection when the daemon's notifier has ended, too.
 crash_daemon() {
 	local pid=$DAEMON
 	DAEMON=
 	kill -KILL "$pid"
 	wait "$pid" 2>/dev/null || true
+	! ls "$MNT" >/dev/null 2>&1 || fail "the daemon was killed, and its mount answers"
 }
 
 kill_daemon() {
