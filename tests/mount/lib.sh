@@ -311,6 +311,11 @@ field() {
 	sed -n "s/^$2=//p" "$1"
 }
 
+# The lock's lease is an hour that was asked for by its end: an hour since the caller read the clock, and the daemon has read it later.
+expect_hour() {
+	[[ $(field "$1" ttl) =~ ^(1h|359[0-9]s|359[0-9]{4}ms)$ ]] || fail "ttl=$(field "$1" ttl)"
+}
+
 # Waits until this moment, as locks print it, is over: until_after "$(field "$f" expires_at)"
 until_after() {
 	local end

@@ -23,7 +23,7 @@ expect_fail 'Invalid argument' utime "$lock" 0 -3600
 expect_equal "$(cat "$lock")" "$before"
 # When it was modified is what counts: a lease until then.
 expect_ok utime "$lock" 0 3600
-expect_equal "$(field "$lock" ttl)" 1h
+expect_hour "$lock"
 
 for lock in repos/acme/infra/-/vpc/-/prod custom/other global/apply; do
 	lock=$MNT/$lock@build-17

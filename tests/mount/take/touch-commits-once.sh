@@ -62,7 +62,7 @@ expect_equal "$(events x | grep -o renewed | tail -n +2 | head -n 1)" renewed
 # So do a time to come, a change in between, and a second later.
 expect_ok touch -d '+1 hour' "$MNT/custom/y@me"
 expect_equal "$(events y)" 'acquired renewed'
-expect_equal "$(field "$MNT/custom/y" ttl)" 1h
+expect_hour "$MNT/custom/y"
 expect_ok "$SYS" open "$MNT/custom/z@me" wronly,creat + write ttl=10m + futimens now now
 expect_equal "$(events z)" 'acquired changed renewed'
 # Takes a lock, and so much later sets its times, in one process.
