@@ -101,12 +101,18 @@ static const struct command commands[] = {
 	  "      --key-file FILE  its key, if it is encrypted\n"
 	  "\nExample: atlock graph --svg > waits.svg\n",
 	  cmd_graph },
-	{ "guard", "RESOURCE --app APP [--probe APP=URL]... [--timeout 2s] -- COMMAND [ARGUMENT...]",
+	{ "guard",
+	  "RESOURCE --app APP [--probe APP=URL]... [-t TIME] [--retries N] [--dry-run] -- COMMAND [ARGUMENT...]",
 	  "run a command that stops a shared resource, if all apps that use it are down",
 	  "      --app APP        the app of the resource that wants to stop it\n"
-	  "      --probe APP=URL  ask another app first: an answer 2xx is UP, a refused connection DOWN,\n"
-	  "                       all else UNKNOWN\n"
-	  "      --timeout TIME   how long to wait for an answer (2s)\n"
+	  "      --probe APP=URL  ask another app first, by HEAD: 200 is UP, another answer DOWN, none UNKNOWN\n"
+	  "      --timeout TIME   how long to wait for an answer (3s)\n"
+	  "  -t, --ttl TIME       the lease of the lock that is held meanwhile, renewed four times in it (60s)\n"
+	  "      --up CODES       answers that are UP (200); as 200,204 or 2xx\n"
+	  "      --down CODES     answers that are DOWN; then all others are UNKNOWN\n"
+	  "      --retries N      more tries while another is stopping it, with growing pauses (2)\n"
+	  "      --dry-run        say what would happen\n"
+	  "      --off            guard nothing, as $ATLOCK_GUARD=off: run the command\n"
 	  "\n"
 	  "Exits as the command does (128 + signal), or with 75: another app is not down, or came up.\n"
 	  "\nExample: atlock guard db-1 --app web --probe api=http://localhost:8080/health -- systemctl stop db-1\n",

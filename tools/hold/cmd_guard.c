@@ -2,23 +2,30 @@
  * atlock guard: run a command that stops a shared resource, only if every other app that uses it is down, and only as long
  * as that is so. The file system has the rules; this asks the apps, takes the lock stop@app, renews it and releases it.
  */
+#include <bsd/stdlib.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "choice.h"
 #include "hold_commands.h"
+#include "moment.h"
 #include "mount.h"
 #include "probe.h"
 #include "run_child.h"
+#include "term.h"
 
-#define TIMEOUT (2 * ATLOCK_SECOND)
+#define TIMEOUT (3 * ATLOCK_SECOND)
+#define TRIES 3 /* where another app is stopping the resource */
+#define BACKOFF_FIRST (ATLOCK_SECOND / 5)
 #define LEASE (60 * ATLOCK_SECOND)
 #define RENEWALS 4 /* within one lease */
 
@@ -31,6 +38,11 @@ struct guard {
 	struct probe *probes;
 	size_t count;
 	int64_t timeout;
+	struct probe_codes codes;
+	int64_t ttl;   /* --ttl; 0: as the file system gives it */
+	int64_t tries; /* where the lock is another's */
+	bool dry;
+	bool off;
 	char stop[2 * ATLOCK_COMPONENT_MAX + 32]; /* path of the lock below the root */
 	int64_t interval;                         /* between two renewals */
 };
@@ -52,7 +64,7 @@ static int status_write(const struct guard *guard, const struct probe *probe)
  */
 static int guard_ask(const struct guard *guard)
 {
-	int err = probe_all(guard->probes, guard->count, guard->timeout);
+	int err = probe_all(guard->probes, guard->count, guard->timeout, &guard->codes);
 	int code = EXIT_DONE;
 
 	if (err < 0)
@@ -76,33 +88,77 @@ static int guard_ask(const struct guard *guard)
 
 /* --- The lock --- */
 
+/* Says who is stopping the resource: EEXIST is the kernel's answer, and `why` may have another call's reason. */
+static int guard_contended(const struct guard *guard)
+{
+	char path[2 * ATLOCK_COMPONENT_MAX + 32];
+	char who[ATLOCK_WHO_MAX + 1];
+
+	(void)snprintf(path, sizeof(path), "shared/%s/stop", guard->resource);
+	if (!mount_field(&guard->mount, path, "who", who, sizeof(who)))
+		return tool_fail(guard->tool, EXIT_TRY_AGAIN, "skipped: shared/%s was being stopped a moment ago",
+				 guard->resource);
+	return tool_fail(guard->tool, EXIT_TRY_AGAIN,
+			 "skipped: %s is stopping shared/%s already, tried %" PRId64 " time%s", who, guard->resource,
+			 guard->tries, TOOL_S(guard->tries));
+}
+
 /* The names were checked before: EINVAL says that the app is not registered. */
 static int guard_refused(const struct guard *guard, int err)
 {
-	int code = err == EEXIST ? EXIT_TRY_AGAIN : err == EINVAL ? EXIT_NO_INPUT : tool_exit_code(err);
+	int code = err == EINVAL ? EXIT_NO_INPUT : tool_exit_code(err);
 
+	if (err == EEXIST)
+		return guard_contended(guard);
 	return mount_complain(guard->tool, &guard->mount, code, guard->stop, err);
-}
-
-/* O_EXCL: two runs for the same app must not share the lock. */
-static int stop_take(struct guard *guard)
-{
-	char ttl[32];
-	int64_t lease = LEASE;
-	int err = mount_try(&guard->mount, guard->stop, O_CREAT | O_EXCL);
-
-	if (err < 0)
-		return guard_refused(guard, -err);
-	if (mount_field(&guard->mount, guard->stop, "ttl", ttl, sizeof(ttl)))
-		(void)atlock_duration_parse(ttl, false, &lease);
-	guard->interval = lease / RENEWALS;
-	return EXIT_DONE;
 }
 
 static void stop_release(const struct guard *guard)
 {
 	if (unlinkat(guard->mount.fd, guard->stop, 0) != 0 && errno != ENOENT)
 		(void)tool_fail(guard->tool, 0, "%s: %s", guard->stop, strerror(errno));
+}
+
+/* Doubles from a fifth of a second on, at random within: two that collided do not meet again. */
+static void backoff_rest(int64_t round)
+{
+	int64_t most = BACKOFF_FIRST << (round < 8 ? round : 8);
+	const struct timespec ts = moment_timespec(1 + (int64_t)arc4random_uniform((uint32_t)(most / 1000)) * 1000);
+
+	(void)nanosleep(&ts, NULL);
+}
+
+/* O_EXCL: two runs for the same app must not share the lock. */
+static int stop_take(struct guard *guard)
+{
+	char ttl[64];
+	int64_t lease = LEASE;
+	int err = -EEXIST;
+
+	for (int64_t i = 0; i < guard->tries && err == -EEXIST; i++) {
+		if (i > 0)
+			backoff_rest(i);
+		err = mount_try(&guard->mount, guard->stop, O_CREAT | O_EXCL);
+	}
+	if (err < 0)
+		return guard_refused(guard, -err);
+	if (guard->ttl != 0) {
+		char length[32];
+
+		atlock_duration_print(guard->ttl, length, sizeof(length));
+		(void)snprintf(ttl, sizeof(ttl), "ttl=%s\n", length);
+		err = mount_write(&guard->mount, guard->stop, O_APPEND, ttl);
+		if (err < 0) {
+			int code = guard_refused(guard, -err);
+
+			stop_release(guard);
+			return code;
+		}
+	}
+	if (mount_field(&guard->mount, guard->stop, "ttl", ttl, sizeof(ttl)))
+		(void)atlock_duration_parse(ttl, false, &lease);
+	guard->interval = lease / RENEWALS;
+	return EXIT_DONE;
 }
 
 /* --- The command --- */
@@ -140,6 +196,77 @@ static int guard_run(struct guard *guard)
 	return child.ended_by_us ? EXIT_TRY_AGAIN : code;
 }
 
+/* --dry-run: says what the file system would answer. */
+static int verdict_say(const struct guard *guard)
+{
+	char path[2 * ATLOCK_COMPONENT_MAX + 32];
+	char verdict[512] = "";
+
+	(void)snprintf(path, sizeof(path), "shared/%s/verdict@%s", guard->resource, guard->app);
+	(void)mount_line(&guard->mount, path, verdict, sizeof(verdict));
+	printf("%s\n", term_text(verdict));
+	return strcmp(verdict, "stop") == 0 ? EXIT_DONE : EXIT_TRY_AGAIN;
+}
+
+static bool nothing_to_renew(void *arg)
+{
+	(void)arg;
+	return true;
+}
+
+/* Runs the command without a lock: nothing is guarded. */
+static int guard_free(struct guard *guard, const char *why)
+{
+	struct run_child child = { .tool = guard->tool,
+				   .argv = guard->command,
+				   .check = nothing_to_renew,
+				   .interval = LEASE,
+				   .grace = ATLOCK_NEVER };
+	int code;
+
+	(void)tool_fail(guard->tool, 0, "%s: %s", why, guard->dry ? "the command would run" : "the command runs");
+	if (guard->dry)
+		return EXIT_DONE;
+	run_child_prepare(&child);
+	code = run_child(&child);
+	run_child_pass_on(&child);
+	return code;
+}
+
+/* An app that is not down decides it. The lock is asked for all the same: its refusal is an event, and is counted. */
+static int guard_skip(struct guard *guard, int code)
+{
+	int err = guard->dry ? 0 : mount_try(&guard->mount, guard->stop, O_CREAT | O_EXCL);
+
+	if (err == 0 && !guard->dry)
+		stop_release(guard);
+	return code;
+}
+
+static int guard_decide(struct guard *guard)
+{
+	const char *off = getenv("ATLOCK_GUARD");
+	char path[ATLOCK_COMPONENT_MAX + 32];
+	char text[ATLOCK_COMPONENT_MAX + 96];
+	int code;
+
+	if (guard->off || (off != NULL && strcmp(off, "off") == 0))
+		return guard_free(guard, "the guard is switched off");
+	(void)snprintf(path, sizeof(path), "shared/%s", guard->resource);
+	if (faccessat(guard->mount.fd, path, F_OK, 0) != 0 && errno == ENOENT) {
+		(void)snprintf(text, sizeof(text), "%s is dedicated, no app is registered as its user", path);
+		return guard_free(guard, text);
+	}
+	code = guard_ask(guard);
+	if (code == EXIT_TRY_AGAIN)
+		return guard_skip(guard, code);
+	if (code != EXIT_DONE)
+		return code;
+	if (guard->dry)
+		return verdict_say(guard);
+	return guard_run(guard);
+}
+
 /* --- The words --- */
 
 static int probe_add(struct guard *guard, char *text)
@@ -160,14 +287,30 @@ static int probe_add(struct guard *guard, char *text)
 	return -1;
 }
 
+static int codes_check(const struct guard *guard)
+{
+	return probe_codes_check(optarg)
+		       ? -1
+		       : tool_usage(guard->tool, "answers are given as 200,204 or 5xx, not \"%s\"", optarg);
+}
+
 static int option_take(void *arg, int letter)
 {
 	struct guard *guard = arg;
+	const char *bad = NULL;
 
 	switch (letter) {
 	case 'A': guard->app = optarg; return -1;
 	case 'P': return probe_add(guard, optarg);
 	case 'T': return tool_duration(guard->tool, "timeout", false, &guard->timeout);
+	case 't': return tool_duration(guard->tool, "ttl", false, &guard->ttl);
+	case 'U': guard->codes.up = optarg; return codes_check(guard);
+	case 'D': guard->codes.down = optarg; return codes_check(guard);
+	case 'R':
+		guard->tries = strtonum(optarg, 0, 1000, &bad) + 1;
+		return bad == NULL ? -1 : tool_usage(guard->tool, "--retries is a number up to 1000");
+	case 'Y': guard->dry = true; return -1;
+	case 'O': guard->off = true; return -1;
 	default: return CHOICE_UNKNOWN;
 	}
 }
@@ -198,15 +341,13 @@ static int words_take(struct guard *guard, int argc, char **argv)
 
 int cmd_guard(struct tool *tool, int argc, char **argv)
 {
-	struct guard guard = { .tool = tool, .timeout = TIMEOUT };
+	struct guard guard = { .tool = tool, .timeout = TIMEOUT, .tries = TRIES, .codes = { "200", "" } };
 	int code = words_take(&guard, argc, argv);
 
 	if (code < 0) {
 		code = mount_open(tool, &guard.mount);
 		if (code == EXIT_DONE) {
-			code = guard_ask(&guard);
-			if (code == EXIT_DONE)
-				code = guard_run(&guard);
+			code = guard_decide(&guard);
 			mount_close(&guard.mount);
 		}
 	}

@@ -11,21 +11,16 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define CURL_CANNOT_CONNECT 7
 #define OUTPUT_MAX 65536
 
-/*
- * curl's exit status does not tell a refused connection, which says that nothing listens, from a network that is down,
- * which says nothing; its messages do. They are read in one language, and a wording that is not known is no answer.
- */
+/* curl reads no proxy and no language from the caller. */
 static char *const environment[] = { "LC_ALL=C", "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
 				     NULL };
 
 static int probe_start(struct probe *probe, const char *seconds)
 {
 	char *const args[] = { "curl",        "-q",
-			       "--silent",    "--verbose",
-			       "--stderr",    "-",
+			       "--silent",    "--head",
 			       "--output",    "/dev/null",
 			       "--write-out", "\nstatus %{http_code}\n",
 			       "--noproxy",   "*",
@@ -78,38 +73,50 @@ static void output_read(int fd, char *out, size_t len)
 	close(fd);
 }
 
-/* Whether curl tried an address, and every one that it tried refused the connection. */
-static bool output_refused(const char *text)
+/* Whether a list of codes, "200,204,3xx", has this one. */
+static bool codes_have(const char *codes, const char *code)
 {
-	static const char failed[] = " failed: ";
-	static const char refused[] = "Connection refused\n";
-	bool any = false;
+	size_t len;
 
-	while ((text = strstr(text, failed)) != NULL) {
-		text += sizeof(failed) - 1;
-		if (strncmp(text, refused, sizeof(refused) - 1) != 0)
-			return false;
-		any = true;
+	for (; *codes != '\0'; codes += len + (codes[len] == ',')) {
+		len = strcspn(codes, ",");
+		if (len == 3 && codes[0] == code[0] && (codes[1] == code[1] || codes[1] == 'x') &&
+		    (codes[2] == code[2] || codes[2] == 'x'))
+			return true;
 	}
-	return any;
+	return false;
 }
 
-static enum atlock_app_status probe_judge(int status, const char *text)
+bool probe_codes_check(const char *codes)
+{
+	size_t len;
+
+	for (; *codes != '\0'; codes += len + (codes[len] == ',')) {
+		len = strcspn(codes, ",");
+		if (len != 3 || codes[0] < '1' || codes[0] > '5' || strspn(codes + 1, "0123456789x") < 2)
+			return false;
+	}
+	return true;
+}
+
+/* No answer, a refused connection included, says nothing: the app may be behind a network that is down. */
+static enum atlock_app_status probe_judge(int status, const char *text, const struct probe_codes *codes)
 {
 	const char *code = strstr(text, "\nstatus ");
 	const char *next;
 
-	if (!WIFEXITED(status))
-		return ATLOCK_APP_UNKNOWN;
-	if (WEXITSTATUS(status) == CURL_CANNOT_CONNECT)
-		return output_refused(text) ? ATLOCK_APP_DOWN : ATLOCK_APP_UNKNOWN;
 	/* The last one is curl's; a server may send such a line as well. */
 	while (code != NULL && (next = strstr(code + 1, "\nstatus ")) != NULL)
 		code = next;
-	return WEXITSTATUS(status) == 0 && code != NULL && code[8] == '2' ? ATLOCK_APP_UP : ATLOCK_APP_UNKNOWN;
+	if (!WIFEXITED(status) || WEXITSTATUS(status) != 0 || code == NULL)
+		return ATLOCK_APP_UNKNOWN;
+	code += strlen("\nstatus ");
+	if (codes_have(codes->up, code))
+		return ATLOCK_APP_UP;
+	return codes->down[0] == '\0' || codes_have(codes->down, code) ? ATLOCK_APP_DOWN : ATLOCK_APP_UNKNOWN;
 }
 
-static void probe_finish(struct probe *probe, char *buf)
+static void probe_finish(struct probe *probe, const struct probe_codes *codes, char *buf)
 {
 	int status = 0;
 
@@ -121,10 +128,10 @@ static void probe_finish(struct probe *probe, char *buf)
 		if (errno != EINTR)
 			return;
 	probe->pid = 0;
-	probe->status = probe_judge(status, buf);
+	probe->status = probe_judge(status, buf, codes);
 }
 
-int probe_all(struct probe *probes, size_t n, int64_t timeout)
+int probe_all(struct probe *probes, size_t n, int64_t timeout, const struct probe_codes *codes)
 {
 	char *buf = malloc(OUTPUT_MAX);
 	char seconds[32];
@@ -139,7 +146,7 @@ int probe_all(struct probe *probes, size_t n, int64_t timeout)
 			first = err;
 	}
 	for (size_t i = 0; buf != NULL && i < n; i++)
-		probe_finish(&probes[i], buf);
+		probe_finish(&probes[i], codes, buf);
 	free(buf);
 	return first;
 }
