@@ -1,4 +1,4 @@
-/* The four priorities by name. */
+/* The four priorities by name, or by number from 0. */
 #include <errno.h>
 #include <string.h>
 
@@ -21,7 +21,9 @@ int atlock_priority_parse(const char *text, enum atlock_priority *out)
 	if (!text || !out)
 		return -EINVAL;
 	for (unsigned int i = 0; i < ATLOCK_PRIORITIES; i++) {
-		if (strcmp(text, names[i]) != 0)
+		const char number[] = { (char)('0' + i), '\0' };
+
+		if (strcmp(text, names[i]) != 0 && strcmp(text, number) != 0)
 			continue;
 		*out = (enum atlock_priority)i;
 		return 0;

@@ -152,10 +152,14 @@ int lock_again(struct op *op, struct slice lock, int64_t ttl, const struct text_
 	int rc;
 
 	ends_claim(op, record->grant.token);
-	rc = ttl != 0 || change->meta_len > 0 ? allow_action(op, lock, POLICY_WRITE) : 0;
+	rc = ttl != 0 || change->meta_len > 0 || change->priority >= 0 ? allow_action(op, lock, POLICY_WRITE) : 0;
+	if (rc == 0 && change->priority >= 0)
+		rc = allow_priority(op, lock, (enum atlock_priority)change->priority);
+	if (change->priority >= 0)
+		record->grant.priority = (uint8_t)change->priority;
 	if (rc == 0)
 		rc = lock_reenter(op, lock, record, ttl);
-	if (rc != 1 || change->meta_len == 0)
+	if (rc != 1 || (change->meta_len == 0 && record->grant.priority == old.grant.priority))
 		return rc;
 	rc = lock_text_put(op, lock, change, false);
 	if (rc < 0 || record->grant.version != old.grant.version)

@@ -74,6 +74,7 @@ static void background_maintain(struct atlock *al)
 {
 	int rc = atlock_run_deadlock(al);
 
+	health_searched(al, rc < 0 ? rc : 0);
 	if (rc > 0)
 		log_write(al, ATLOCK_LOG_INFO, "%d waits were ended that waited for each other in a circle", rc);
 	rc = atlock_run_prune(al);

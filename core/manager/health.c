@@ -15,6 +15,7 @@
 #include "op.h"
 #include "space.h"
 
+#define SEARCH_LATE (10 * ATLOCK_SECOND) /* what a search may take */
 #define PROBE_EVERY ATLOCK_SECOND
 #define PROBE_WAIT ATLOCK_SECOND
 #define COMMIT_SLOW ATLOCK_SECOND         /* a slower commit means a disk in trouble */
@@ -45,6 +46,7 @@ int health_new(struct health **out)
 
 	if (health == NULL)
 		return -ENOMEM;
+	health->searched = steady_now();
 	pthread_mutex_init(&health->mutex, NULL);
 	pthread_condattr_init(&attr);
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
@@ -257,13 +259,44 @@ static enum health_level check_ends(const struct look *look, char *text, size_t 
 	return HEALTH_DEGRADED;
 }
 
+/* A search is late if two were due and none has ended. */
+static enum health_level check_deadlocks(const struct look *look, char *text, size_t len)
+{
+	const struct atlock_options *options = state_options(look->al);
+	int64_t age = steady_now() - look->health.searched;
+
+	if (options->deadlock_policy == ATLOCK_DEADLOCK_OFF) {
+		(void)snprintf(text, len, "not looked for: deadlock_policy=off");
+		return HEALTH_OK;
+	}
+	if (!look->al->readonly && look->health.search < 0) {
+		(void)snprintf(text, len, "the last search of all waits failed: %s", strerror(-look->health.search));
+		return HEALTH_DEGRADED;
+	}
+	if (look->al->readonly || look->al->alarms == NULL || age < 2 * options->deadlock_interval + SEARCH_LATE)
+		return HEALTH_OK;
+	(void)snprintf(text, len, "no search of all waits has ended for %" PRId64 " s", age / ATLOCK_SECOND);
+	return HEALTH_DEGRADED;
+}
+
+void health_searched(struct atlock *al, int result)
+{
+	struct health *health = al->health;
+
+	pthread_mutex_lock(&health->mutex);
+	health->searched = steady_now();
+	health->search = result;
+	pthread_mutex_unlock(&health->mutex);
+}
+
 /* Scripts read the names. */
 static const struct {
 	const char *name;
 	enum health_level (*check)(const struct look *look, char *text, size_t len);
 } checks[HEALTH_CHECKS] = {
-	{ "store", check_store }, { "room", check_space },    { "sweeper", check_sweeper }, { "writer", check_writer },
-	{ "clock", check_clock }, { "memory", check_memory }, { "hooks", check_hooks },     { "ends", check_ends },
+	{ "store", check_store },   { "room", check_space },  { "sweeper", check_sweeper },
+	{ "writer", check_writer }, { "clock", check_clock }, { "memory", check_memory },
+	{ "hooks", check_hooks },   { "ends", check_ends },   { "deadlocks", check_deadlocks },
 };
 
 /* The difference of wall time and lease time is constant unless the wall clock is set. */
@@ -294,6 +327,8 @@ static void look_take(struct atlock *al, struct look *look)
 	look->health.result = health->result;
 	look->health.stepped = health->stepped;
 	look->health.step = health->step;
+	look->health.searched = health->searched;
+	look->health.search = health->search;
 	pthread_mutex_unlock(&health->mutex);
 }
 

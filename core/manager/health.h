@@ -26,7 +26,9 @@ struct health {
 	int result;
 	int64_t offset; /* wall minus lease time when the manager opened, or after the last step */
 	int64_t stepped;
-	int64_t step; /* by how much the wall clock was set at `stepped` */
+	int64_t searched; /* when the last search of all waits for deadlocks ended, or the manager opened */
+	int search;       /* its result */
+	int64_t step;     /* by how much the wall clock was set at `stepped` */
 };
 
 struct health_check {
@@ -35,7 +37,7 @@ struct health_check {
 	char text[160]; /* what is wrong; empty if nothing is */
 };
 
-#define HEALTH_CHECKS 8
+#define HEALTH_CHECKS 9
 
 struct health_report {
 	enum health_level level; /* of the worst check */
@@ -48,6 +50,9 @@ void health_free(struct health *health);
 
 /* Makes the commit that was asked for. Runs on the manager's own thread. */
 void health_run(struct atlock *al);
+
+/* Notes that all waits were searched for deadlocks, with this result. */
+void health_searched(struct atlock *al, int result);
 
 /* Makes all checks. With `probe` the store is checked by a commit, else by the result of the last one. */
 void health_look(struct atlock *al, bool probe, struct health_report *out);

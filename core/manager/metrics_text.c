@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "ends.h"
 #include "health.h"
@@ -25,6 +26,7 @@ struct sample {
 	uint64_t updates, waiting, commit_time;
 	uint64_t memory;
 	uint64_t health;
+	uint64_t search_late;
 	uint64_t owners_swept;
 	uint64_t ends;
 	uint64_t waiters[ATLOCK_PRIORITIES];
@@ -91,6 +93,9 @@ static void sample_take(struct atlock *al, struct sample *sample)
 
 	health_look(al, true, &health);
 	*sample = (struct sample){ .started = (uint64_t)al->opened, .health = health.level };
+	for (size_t i = 0; i < HEALTH_CHECKS; i++)
+		if (strcmp(health.checks[i].name, "deadlocks") == 0)
+			sample->search_late = health.checks[i].level != HEALTH_OK;
 	int rc = op_look(al, sample_in_txn, sample, NULL);
 	sample->unread = rc < 0;
 	store_space(al->store, &space);
@@ -254,6 +259,8 @@ static const struct {
 	{ "store_waiting_updates", "gauge", "Changes that wait for the next commit.", offsetof(struct sample, waiting),
 	  false },
 	{ "memory_resident_bytes", "gauge", "Memory of the daemon.", offsetof(struct sample, memory), false },
+	{ "deadlock_search_failing", "gauge", "1 while the periodic search for deadlocks fails or does not end.",
+	  offsetof(struct sample, search_late), false },
 	{ "owners_swept_total", "counter", "URLs below owners/ whose leftovers were set right.",
 	  offsetof(struct sample, owners_swept), false },
 	{ "unwritten_ends", "gauge",

@@ -72,6 +72,41 @@ static int object_add_fields(json_t *object, const struct field *fields, const s
 	return err;
 }
 
+/* What programs count with: seconds, and the type, namespace, name, workspace and path that other lock managers name a lock by. */
+static int object_add_numbers(json_t *object, const struct atlock_view *view, int64_t offset)
+{
+	json_t *ttl = view->ttl == ATLOCK_NEVER ? json_null() : json_integer(view->ttl / ATLOCK_SECOND);
+	json_t *until = view->expires_at == ATLOCK_NEVER ? json_null()
+							 : json_integer((view->expires_at + offset) / ATLOCK_SECOND);
+
+	return json_object_set_new(object, "ttl_seconds", ttl) || json_object_set_new(object, "expires_unix", until)
+		       ? -1
+		       : 0;
+}
+
+static json_t *member(const json_t *object, const char *key)
+{
+	json_t *found = json_object_get(object, key);
+
+	return json_is_string(found) ? json_incref(found) : json_string("");
+}
+
+static int object_add_resource(json_t *object, const char *path)
+{
+	const char *name = strrchr(path, '/');
+	json_t *project = member(object, "project");
+	bool named = json_string_length(project) > 0;
+	json_t *resource = json_pack(
+		"{s:o, s:o, s:o, s:o, s:o}", "type", member(object, "type"), "namespace", member(object, "repo"),
+		"name",
+		named ? json_incref(project)
+		      : string_make(name == NULL ? path : name + 1, strlen(name == NULL ? path : name + 1)),
+		"workspace", member(object, "workspace"), "path", member(object, "dir"));
+
+	json_decref(project);
+	return json_object_set_new(object, "resource", resource);
+}
+
 /* null if the keys cannot be read, which differs from having none. */
 static int object_add_meta(json_t *object, const struct atlock_view *view)
 {
@@ -115,6 +150,10 @@ char *json_of_view(const struct atlock_view *view, const char *path, int64_t off
 
 	field_of_view(&source, view, offset);
 	err = object_add_fields(object, field_view, &source);
+	if (!err)
+		err = object_add_numbers(object, view, offset);
+	if (!err)
+		err = object_add_resource(object, path);
 	if (!err)
 		err = object_add_meta(object, view);
 	return object_print(object, err, len);

@@ -44,12 +44,15 @@ static int value_copy(struct parse *p, const struct meta_line *line, char out[AT
 /* 0 means "not given", so a duration of 0 is refused; it would be useless, too. */
 static int duration_take(struct parse *p, const struct meta_line *line, bool never, int64_t *out)
 {
-	char text[ATLOCK_WHO_MAX + 1];
+	char text[ATLOCK_WHO_MAX + 2];
 	int64_t duration = 0;
 	int err = value_copy(p, line, text);
 
 	if (err)
 		return err;
+	/* A number alone is of seconds, as other lock services have it. */
+	if (text[0] != '\0' && text[0] != '0' && text[strspn(text, "0123456789")] == '\0')
+		(void)strlcat(text, "s", sizeof(text));
 	err = atlock_duration_parse(text, never, &duration);
 	if (err == -ERANGE)
 		return why_set(p->why, -EINVAL, ATLOCK_INVALID_REQUEST, "line %zu: %.*s=%s is too long%s", p->number,

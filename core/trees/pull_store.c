@@ -280,6 +280,44 @@ static int clear_in_txn(struct op *op)
 	return rc < 0 ? rc : change_end(op, change);
 }
 
+/*
+ * A lock's name has no host, so a pull request of another host would name the same locks. Nothing is known of this one: if the
+ * repository's pull request of that number is known at another host, the locks are that one's.
+ */
+static int refuse_other_host(struct op *op, const struct pull_op *change)
+{
+	const char *rest = strchr(change->pull->text, '/');
+	struct record_key from = record_key_of(TABLE_PULL, (struct slice){ NULL, 0 });
+	const struct record_key table = from;
+	char other[ATLOCK_PATH_MAX];
+	struct slice key;
+	int rc;
+
+	while ((rc = store_next(op->txn, record_key_slice(&from), record_key_slice(&table), &key, NULL)) == 0) {
+		const char *host = (const char *)key.data + 1;
+		const char *end = memchr(host, '/', key.len - 1);
+		struct record_pull record;
+		struct record_key at;
+		int n = end == NULL ? 0 : (int)(end - host);
+
+		if (n == 0 || rest == NULL ||
+		    (size_t)snprintf(other, sizeof(other), "%.*s%s", n, host, rest) > STORE_KEY_MAX - 1)
+			return 0;
+		at = record_key_of(TABLE_PULL, slice_of(other));
+		rc = op_get(op, RECORD_PULL, &at, &record);
+		if (rc < 0)
+			return rc;
+		if (rc == 0)
+			return why_set(op->why, -ENOENT, ATLOCK_LOCK_NOT_FOUND,
+				       "nothing is known of pulls/%s: its locks are those of pulls/%s, close that one",
+				       change->pull->text, other);
+		(void)snprintf(other, sizeof(other), "%.*s/", n, host);
+		at = record_key_of(TABLE_PULL, slice_of(other));
+		from = record_key_after_prefix(record_key_slice(&at));
+	}
+	return rc < 0 ? rc : 0;
+}
+
 /* Reads whether the caller may close it, and in how many steps. */
 static int close_look(struct op *op)
 {
@@ -291,6 +329,8 @@ static int close_look(struct op *op)
 		rc = change_begin(op, change);
 	if (rc == 0)
 		rc = change_all(op, change);
+	if (rc == 0 && !change->known)
+		rc = refuse_other_host(op, change);
 	if (rc == 0)
 		rc = bound_may_close_pull(op, pull.repo, pull.num);
 	change->in_steps = rc == 1;

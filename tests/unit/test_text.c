@@ -161,7 +161,7 @@ static void bad_lines_are_refused_by_number(void **state)
 		{ "renew=never", "line 1" },
 		{ "renew=0s", "line 1" },
 		{ "timeout=0", "line 1" },
-		{ "timeout=10", "90s" },
+		{ "timeout=10x", "90s" },
 		{ "\n\npriority=urgent\n", "line 3" },
 		{ "priority=", "critical" },
 		{ "priority=HIGH", "critical" },

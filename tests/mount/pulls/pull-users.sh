@@ -72,6 +72,21 @@ written() {
 	! [ -e "$MNT/repos/acme/infra/-/y/-/z" ] || fail 'a lock that was made up kept the pull request open'
 }
 
+# The pull request of another host with the same repository and number is another one.
+other_host() {
+	mount_fs
+	echo planned >"$MNT/pulls/github.com/acme/infra/-/7/projects/modules/vpc/-/prod"
+	expect_ok touch "$MNT/$LOCK@pr:7"
+	expect_fail 'No such file or directory' rmdir "$MNT/pulls/gitlab.example/acme/infra/-/7"
+	grep -q 'close that one' "$MNT/why" || fail "$(cat "$MNT/why")"
+	expect_ok test -e "$MNT/$LOCK"
+	expect_ok rmdir "$MNT/pulls/github.com/acme/infra/-/7"
+	[ ! -e "$MNT/$LOCK" ] || fail "still held"
+	expect_ok touch "$MNT/$LOCK@pr:8"
+	expect_ok rmdir "$MNT/pulls/gitlab.example/acme/infra/-/8"
+	[ ! -e "$MNT/$LOCK" ] || fail "still held"
+}
+
 # Import gives locks to other users than Atlantis names, and says the same as before when it is compared or exported.
 mapped() {
 	mount_fs
@@ -94,4 +109,4 @@ mapped() {
 	expect_status 64 atlock import --map alice "$T/lines"
 }
 
-behaviours continued closed written mapped
+behaviours continued closed written other_host mapped

@@ -7,7 +7,7 @@ health() { field "$MNT/health" "$1"; }
 first() { local word rest; read -r word rest <"$MNT/health" && echo "$word"; }
 expect_equal "$(first)" ok
 expect_equal "$(head -n 1 "$MNT/health")" ok
-for check in store room sweeper writer clock memory; do
+for check in store room sweeper writer clock memory deadlocks; do
 	expect_equal "$(health "$check")" ok "$check"
 done
 expect_equal "$(health held),$(health waiting)" 0,0
@@ -24,6 +24,12 @@ remount_fs
 expect_equal "$(first),$(health held),$(health waiting)" ok,1,1
 expect_equal "$(as_user atlt1 head -n 1 "$MNT/health")" ok
 expect_equal "$(awk '$1 == "atlockfs_health" { print $2 }' "$MNT/metrics/atlockfs.prom")" 0
+
+# The search for deadlocks has a line, also where it is switched off.
+echo off >"$MNT/config/deadlock_policy"
+expect_equal "$(health deadlocks)" 'ok not looked for: deadlock_policy=off'
+echo lifo >"$MNT/config/deadlock_policy"
+expect_equal "$(awk '$1 == "atlockfs_deadlock_search_failing" { print $2 }' "$MNT/metrics/atlockfs.prom")" 0
 
 # Looking at it changes nothing, and reading it writes at most once a second.
 commits=$(health commits)
