@@ -144,7 +144,10 @@ static const struct command commands[] = {
 	  "  -p, --priority WORD  low, normal, high or critical, while waiting\n"
 	  "  -t, --ttl TIME       the lease (else as the mount's default_ttl says)\n"
 	  "      --reason TEXT    why you hold them\n"
+	  "      --key KEY=VALUE  a note in a key of your own; may be repeated\n"
 	  "      --who NAME       hold them under this name (else as this session)\n"
+	  "      --every TIME     while waiting, say this often for what (1m; on a terminal all the time)\n"
+	  "  -q, --quiet          do not say it\n"
 	  "\nExample: atlock lock --wait 10m --ttl 1h --reason release custom/deploy\n",
 	  cmd_lock },
 	{ "ls", "[PATH] [--owner USER] [--repo REPO] [--pull N] [--older-than TIME] [--json]...",
@@ -217,6 +220,11 @@ static const struct command commands[] = {
 	  "  -w, --wait TIME        wait for them, at most this long in all (else not at all)\n"
 	  "  -p, --priority WORD    low, normal, high or critical, while waiting\n"
 	  "  -t, --ttl TIME         hold them by a lease and renew it (else until this process ends)\n"
+	  "      --reason TEXT      why you hold them (else the command line, without passwords)\n"
+	  "      --key KEY=VALUE    a note in a key of your own; may be repeated\n"
+	  "      --who NAME         hold them under this name, by a lease\n"
+	  "      --every TIME       while waiting, say this often for what (1m; on a terminal all the time)\n"
+	  "  -q, --quiet            do not say it\n"
 	  "  -c, --command NAME     refuse while another holds global/NAME, such as apply\n"
 	  "      --on-lost ACTION   when one is lost: kill (default), warn, or a shell command\n"
 	  "  -k, --kill-after TIME  time from SIGTERM to SIGKILL then (10s)\n"
@@ -285,6 +293,8 @@ static const struct command commands[] = {
 	  "  -p, --priority WORD  low, normal, high or critical\n"
 	  "  -t, --ttl TIME       the lease\n"
 	  "      --free           only wait until it is free, and do not take it\n"
+	  "      --every TIME     say this often what is waited for (1m; on a terminal all the time)\n"
+	  "  -q, --quiet          do not say it\n"
 	  "\nExample: atlock wait --timeout 10m custom/deploy\n",
 	  cmd_wait },
 	{ .name = NULL },

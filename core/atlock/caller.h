@@ -42,12 +42,19 @@ int atlock_caller_init(struct atlock_caller *caller, const char *owner, const ch
 
 /*
  * Fills in the caller behind a request of thread `tid`. The owner comes from the user data base (cached). The who is
- * `who_text`, what followed '@'; if that is empty, "sid:N" or, with identity=user, "user". "pid:N" must be the calling process
+ * `who_text`, what followed '@', after atlock_who_outer(); if that is empty, "sid:N" or, with identity=user, "user". "pid:N" must be the calling process
  * or an ancestor with the same uid, else -EPERM. -EINVAL if tid is 0: a process outside the manager's pid namespace, whose
  * session and pid cannot be known.
  */
 int atlock_identify(struct atlock *al, pid_t tid, uid_t uid, gid_t gid, const char *who_text, struct atlock_caller *out,
 		    struct atlock_why *why);
+
+/*
+ * Where thread `tid` is in a pid namespace below ours, as in a container, it means a pid of that namespace: turns its "pid:N"
+ * into ours. Any other who stays. -EPERM if that is neither the calling process nor an ancestor: other processes of that
+ * namespace are not looked for.
+ */
+int atlock_who_outer(pid_t tid, char who[ATLOCK_WHO_MAX + 1], struct atlock_why *why);
 
 /* Fills in session and comm of the calling process where atlock_identify() did not; what cannot be seen stays empty. */
 void atlock_caller_look(struct atlock *al, struct atlock_caller *caller);
@@ -58,8 +65,9 @@ size_t atlock_lineage(pid_t tid, pid_t *out, size_t cap);
 /* Writes the who of open file description `number` of a mount; `mount` tells mounts apart. */
 void atlock_who_flock(uint32_t mount, uint64_t number, char out[ATLOCK_WHO_MAX + 1]);
 
-/* Whether a who is an open file description; whether it is a session or the user, so that the caller named none. */
+/* Whether a who is an open file description; a process; a session or the user, so that the caller named none. */
 bool atlock_who_is_flock(const char *who);
+bool atlock_who_is_process(const char *who);
 bool atlock_who_is_implied(const char *who);
 
 #endif

@@ -4,9 +4,12 @@
 #include <string.h>
 
 #include "deadlock.h"
+#include "dir_path.h"
 #include "event_log.h"
 #include "holder.h"
 #include "seal.h"
+#include "text.h"
+#include "why.h"
 
 #define HOLD_WEIGHT 4 /* the newest counts a quarter */
 
@@ -111,10 +114,34 @@ int grant_drop_tickets(struct op *op, struct slice lock, const struct record_hol
 	return rc < 0 ? rc : count;
 }
 
+/* Names the lock and who still has it. Not why: that may be hidden from the caller that waited. */
+static void time_out_explain(struct op *op, struct slice lock)
+{
+	struct record_lock record;
+	const struct record_holder *holder = &record.grant.holder;
+	char path[ATLOCK_PATH_MAX];
+	char since[TEXT_TIME_MAX];
+	struct atlock_why why;
+
+	if (dir_path(op, lock, path, sizeof(path)) < 0 || table_lock_get(op, lock, &record) != 0 ||
+	    record.grant.state == RECORD_DELAYED)
+		return;
+	text_time(record.grant.acquired + (op->wall - op->now), since, sizeof(since));
+	(void)why_set(
+		&why, -ETIMEDOUT, ATLOCK_TIMEOUT,
+		"%s did not become free in time, %.*s@%.*s has it since %s: wait again, or longer (timeout=, option "
+		"queue_timeout)",
+		path, (int)holder->owner.len, (const char *)holder->owner.data, (int)holder->who.len,
+		(const char *)holder->who.data, since);
+	op_late(op, why.text);
+}
+
 int grant_time_out(struct op *op, struct slice lock, const struct ticket *ticket)
 {
 	int rc;
 
+	if (op_tells(op, &ticket->record))
+		time_out_explain(op, lock);
 	op_tell(op, &ticket->record, -ETIMEDOUT, ATLOCK_TIMEOUT, NULL);
 	rc = table_ticket_del(op, lock, ticket);
 	return rc == 0 ? event_ticket(op, ATLOCK_EVENT_TIMED_OUT, ATLOCK_TIMEOUT, lock, ticket) : rc;

@@ -23,8 +23,8 @@ static void announce(const struct op *op, enum atlock_change what, struct slice 
 
 static void answer(const struct op *op, struct notice notice)
 {
-	if (notice.circle != 0)
-		notice.reason = (const char *)op->texts.data + notice.circle - 1;
+	if (notice.text != 0)
+		notice.reason = (const char *)op->texts.data + notice.text - 1;
 	waits_finish(op->al, &notice);
 }
 

@@ -52,6 +52,11 @@ bool atlock_who_is_flock(const char *who)
 	return who != NULL && holder_kind(who) == HOLDER_FLOCK;
 }
 
+bool atlock_who_is_process(const char *who)
+{
+	return who != NULL && holder_kind(who) == HOLDER_PROCESS;
+}
+
 bool atlock_who_is_implied(const char *who)
 {
 	return who != NULL && (holder_kind(who) == HOLDER_SESSION || strcmp(who, WHO_USER) == 0);
@@ -200,7 +205,7 @@ static int caller_default(struct sessions *sessions, const struct atlock_options
 
 /*
  * Binds the caller to process `pid`, which must be the caller's own or an ancestor, so that a lock never depends on a
- * stranger's process. A caller in a nested pid namespace means a pid of that namespace, which may be any process here.
+ * stranger's process.
  */
 static int caller_bind(pid_t tid, pid_t pid, struct atlock_caller *caller, struct atlock_why *why)
 {
@@ -208,7 +213,7 @@ static int caller_bind(pid_t tid, pid_t pid, struct atlock_caller *caller, struc
 	struct process bound;
 	int err = process_read(tid, &self);
 
-	if (err == -ENXIO || (err == 0 && self.nested))
+	if (err == -ENXIO)
 		return why_set(why, -EINVAL, ATLOCK_INVALID_REQUEST, UNSEEN);
 	if (err == 0)
 		err = process_ancestor(&self, pid, &bound);
@@ -223,6 +228,28 @@ static int caller_bind(pid_t tid, pid_t pid, struct atlock_caller *caller, struc
 			       "process %d belongs to another user: bind the lock to one of your own", pid);
 	caller->pid = self.pid;
 	caller->bound_start = bound.start;
+	return 0;
+}
+
+int atlock_who_outer(pid_t tid, char who[ATLOCK_WHO_MAX + 1], struct atlock_why *why)
+{
+	struct process self;
+	struct process bound;
+	pid_t pid;
+	int err;
+
+	if (!holder_pid(who, &pid) || process_read(tid, &self) < 0 || self.depth <= 1)
+		return 0;
+	err = process_inner_ancestor(&self, pid, &bound);
+	if (err < 0 && err != -ESRCH)
+		return why_set(why, -EIO, ATLOCK_BACKEND_ERROR, "process %d cannot be looked up: %s", pid,
+			       strerror(-err));
+	if (err != 0)
+		return why_set(why, -EPERM, ATLOCK_PERMISSION_DENIED,
+			       "process %d of your container is neither yours nor an ancestor of it: write @pid:$$ for "
+			       "your shell",
+			       pid);
+	(void)snprintf(who, ATLOCK_WHO_MAX + 1, "pid:%jd", (intmax_t)bound.pid);
 	return 0;
 }
 

@@ -64,6 +64,21 @@ static int stat_read(int dir, struct process *out)
 	return process_parse_stat(text, &out->parent, &out->start);
 }
 
+/* "	4711	17": a pid in each namespace from ours inwards. */
+static void numbers_read(const char *text, int *count, pid_t *last)
+{
+	char *end;
+
+	for (*count = 0;; text = end) {
+		long number = strtol(text, &end, 10);
+
+		if (end == text)
+			return;
+		*last = (pid_t)number;
+		++*count;
+	}
+}
+
 /* One line of /proc/<pid>/status. Newlines in the name line are escaped, so a name cannot forge another line. */
 static void status_line(const char *line, struct process *out)
 {
@@ -77,8 +92,8 @@ static void status_line(const char *line, struct process *out)
 	} else if (sscanf(line, "Uid: %u %u", &uid, &euid) == 2) {
 		out->uid = uid;
 		out->euid = euid;
-	} else if (sscanf(line, "NSpid: %d %d", &pid, &inner) == 2) {
-		out->nested = true;
+	} else if (strncmp(line, "NSpid:", 6) == 0) {
+		numbers_read(line + 6, &out->depth, &out->inner);
 	} else if (sscanf(line, "Threads: %d", &inner) == 1) {
 		out->threads = inner;
 	}
@@ -198,14 +213,23 @@ int process_comm(int fd, char out[16])
 	return 0;
 }
 
-/* -ESRCH if a process died during the walk, so that its parents are unknown. */
-static int ancestor_walk(const struct process *process, pid_t pid, struct process *out)
+/*
+ * Of ancestors in the same depth, that is in the same pid namespace: children are made in the namespace of their parent or in
+ * one below it, and orphans are given to a process of their own.
+ */
+static bool process_is(const struct process *process, pid_t pid, int depth)
+{
+	return depth == 0 ? process->pid == pid : process->depth == depth && process->inner == pid;
+}
+
+/* -ESRCH if a process died during the walk, so that its parents are unknown. `depth` 0: `pid` is one of ours. */
+static int ancestor_walk(const struct process *process, pid_t pid, int depth, struct process *out)
 {
 	struct process child = *process;
 	int err;
 
-	for (int depth = 0; depth < WALK_DEPTH; depth++) {
-		if (child.pid == pid) {
+	for (int steps = 0; steps < WALK_DEPTH; steps++) {
+		if (process_is(&child, pid, depth)) {
 			*out = child;
 			return 0;
 		}
@@ -221,19 +245,29 @@ static int ancestor_walk(const struct process *process, pid_t pid, struct proces
 	return -ELOOP;
 }
 
-int process_ancestor(const struct process *process, pid_t pid, struct process *out)
+static int ancestor_find(const struct process *process, pid_t pid, int depth, struct process *out)
 {
 	struct process now = *process;
-	int err = ancestor_walk(&now, pid, out);
+	int err = ancestor_walk(&now, pid, depth, out);
 
 	for (int i = 1; err == -ESRCH && i < WALK_TRIES; i++) {
 		err = process_read(process->pid, &now);
 		if (err == 0 && now.start != process->start)
 			return -ESRCH;
 		if (err == 0)
-			err = ancestor_walk(&now, pid, out);
+			err = ancestor_walk(&now, pid, depth, out);
 	}
 	return err;
+}
+
+int process_ancestor(const struct process *process, pid_t pid, struct process *out)
+{
+	return ancestor_find(process, pid, 0, out);
+}
+
+int process_inner_ancestor(const struct process *process, pid_t inner, struct process *out)
+{
+	return ancestor_find(process, inner, process->depth, out);
 }
 
 /* 0 if the process behind `fd`, opened by its pid, is still running and started at `start`. */

@@ -21,7 +21,8 @@ struct process {
 	uid_t euid;
 	uint64_t start; /* clock ticks since boot */
 	int threads;
-	bool nested; /* in a pid namespace below ours: it knows other pids than we do */
+	int depth;   /* of its pid namespace: 1 is ours; in one below, it knows other pids than we do */
+	pid_t inner; /* its pid there */
 };
 
 /* -ENXIO for a /proc of another pid namespace, which would describe other processes under the same numbers. */
@@ -48,6 +49,9 @@ int process_comm(int fd, char out[16]);
 
 /* Looks for `pid` among `process` and its ancestors: 0 and fills `out`, or 1 if it is none of them. */
 int process_ancestor(const struct process *process, pid_t pid, struct process *out);
+
+/* The same for a pid as `process` itself knows it, in its own pid namespace. */
+int process_inner_ancestor(const struct process *process, pid_t inner, struct process *out);
 
 /*
  * A pidfd of the process with this pid and start time, if it is still running; the caller closes it. It becomes

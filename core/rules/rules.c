@@ -117,9 +117,10 @@ int rules_refuse_held(struct op *op, struct slice lock, const struct record_lock
 		return refuse_delayed(op, lock, path, until, queue.count, err, code);
 	text_time(grant->acquired + offset, since, sizeof(since));
 	held_reason(op, lock, record, reason, sizeof(reason));
-	why_set(op->why, err, code, "%s is held by %.*s@%.*s since %s until %s, %ju waiting%s: %s", path,
+	why_set(op->why, err, code, "%s is held by %.*s@%.*s since %s%s%s, %ju waiting%s: %s", path,
 		(int)grant->holder.owner.len, (const char *)grant->holder.owner.data, (int)grant->holder.who.len,
-		(const char *)grant->holder.who.data, since, until, (uintmax_t)queue.count, reason, advice);
+		(const char *)grant->holder.who.data, since, grant->expires == ATLOCK_NEVER ? "" : " until ",
+		grant->expires == ATLOCK_NEVER ? " without a lease" : until, (uintmax_t)queue.count, reason, advice);
 	why_parts(op->why, path, advice);
 	return err;
 }

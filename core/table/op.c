@@ -102,6 +102,7 @@ void op_init(struct op *op, struct atlock *al, const struct atlock_caller *calle
 	pile_init(&op->charges);
 	pile_init(&op->texts);
 	op->circle = 0;
+	op->late = 0;
 	why_clear(why);
 }
 
@@ -124,6 +125,7 @@ static void op_reset(struct op *op, struct store_txn *txn)
 	op->charges.len = 0;
 	op->texts.len = 0;
 	op->circle = 0;
+	op->late = 0;
 	why_clear(op->why);
 }
 
@@ -430,13 +432,18 @@ int op_call(struct atlock *al, const struct atlock_caller *caller, enum metrics_
 	return op_run(&op, fn);
 }
 
+bool op_tells(const struct op *op, const struct record_ticket *ticket)
+{
+	/* The call that runs this operation gets its result as the return value. */
+	return ticket->wait != 0 && ticket->wait != op->wait && ticket->instance == op->al->instance;
+}
+
 void op_tell(struct op *op, const struct record_ticket *ticket, int err, enum atlock_code code,
 	     const struct record_grant *granted)
 {
 	struct notice *notice;
 
-	/* The call that runs this operation gets its result as the return value. */
-	if (ticket->wait == 0 || ticket->wait == op->wait || ticket->instance != op->al->instance)
+	if (!op_tells(op, ticket))
 		return;
 	notice = pile_add(op, &op->notices, sizeof(*notice));
 	if (notice == NULL)
@@ -445,20 +452,34 @@ void op_tell(struct op *op, const struct record_ticket *ticket, int err, enum at
 	notice->wait = ticket->wait;
 	notice->err = err;
 	notice->code = code;
-	notice->circle = err == -EDEADLK ? op->circle : 0;
+	notice->text = err == -EDEADLK ? op->circle : err == -ETIMEDOUT ? op->late : 0;
 	if (granted != NULL)
 		table_grant_fill(&notice->grant, granted);
 }
 
-void op_circle(struct op *op, const char *text)
+/* Keeps a text until after the commit: 1 + its offset, 0 without memory. */
+static size_t text_keep(struct op *op, const char *text)
 {
 	size_t at = op->texts.len;
 	char *copy = pile_add(op, &op->texts, strlen(text) + 1);
 
 	if (copy == NULL)
-		return;
+		return 0;
 	memcpy(copy, text, strlen(text) + 1);
-	op->circle = at + 1;
+	return at + 1;
+}
+
+void op_circle(struct op *op, const char *text)
+{
+	size_t at = text_keep(op, text);
+
+	if (at != 0)
+		op->circle = at;
+}
+
+void op_late(struct op *op, const char *text)
+{
+	op->late = text_keep(op, text);
 }
 
 const char *op_circle_text(const struct op *op)

@@ -101,8 +101,9 @@ struct op {
 	struct pile bound;   /* struct bound: processes to watch from now on */
 	struct pile marks;   /* struct metrics_mark */
 	struct pile charges; /* struct op_charge */
-	struct pile texts;   /* deadlock cycles, each ending with a NUL */
-	size_t circle;       /* 1 + offset of the newest cycle; 0: none */
+	struct pile texts; /* why calls are refused: deadlock cycles, and who still has a lock; each ends with a NUL */
+	size_t circle;     /* 1 + offset of the newest cycle; 0: none */
+	size_t late;       /* the same of what calls that time out are told */
 };
 
 /* A blocked call to be answered after the commit. */
@@ -111,8 +112,8 @@ struct notice {
 	int err;
 	enum atlock_code code;
 	struct atlock_grant grant;
-	size_t circle;      /* in op->texts; see op_circle() */
-	const char *reason; /* the cycle as text; NULL: the code's own text */
+	size_t text;        /* in op->texts; see op_circle() and op_late() */
+	const char *reason; /* the same as text; NULL: the code's own text */
 };
 
 struct bound {
@@ -150,13 +151,17 @@ int op_skip(struct op *op, uint64_t count);
 /* Loads the chain's tail with the counts; set `tail_dirty` after changing it. */
 int op_tail(struct op *op);
 
-/* Gathered until after the commit. */
+/* Gathered until after the commit: the ticket's call is answered, if op_tells() says that there is one to answer. */
+bool op_tells(const struct op *op, const struct record_ticket *ticket);
 void op_tell(struct op *op, const struct record_ticket *ticket, int err, enum atlock_code code,
 	     const struct record_grant *granted);
 
 /* Sets the deadlock cycle that calls refused from now on are told of; returns the newest, NULL if there is none. */
 void op_circle(struct op *op, const char *text);
 const char *op_circle_text(const struct op *op);
+
+/* Sets what calls that time out from now on are told. */
+void op_late(struct op *op, const char *text);
 void op_changed(struct op *op, enum atlock_change what, struct slice lock);
 
 /*

@@ -163,8 +163,9 @@ static int remove_in_txn(struct op *op)
 	if (rc < 0)
 		return rc;
 	if (record.apps > 0)
-		return why_set(op->why, -ENOTEMPTY, ATLOCK_IN_USE, "not empty: %ju apps use it, rm them in apps/ first",
-			       (uintmax_t)record.apps);
+		return why_set(op->why, -ENOTEMPTY, ATLOCK_IN_USE, "not empty: %ju %s, rm %s in apps/ first",
+			       (uintmax_t)record.apps, record.apps == 1 ? "app uses it" : "apps use it",
+			       record.apps == 1 ? "it" : "them");
 	shared_lock(call->resource, &name);
 	rc = expire_lock(op, name_slice(&name), &lock);
 	if (rc == 0)

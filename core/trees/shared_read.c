@@ -190,9 +190,11 @@ static void verdict_held(const struct op *op, FILE *out, const struct record_gra
 {
 	char until[TEXT_TIME_MAX];
 
-	text_time(grant->expires + (op->wall - op->now), until, sizeof(until));
-	(void)fprintf(out, "held until %s by %.*s@%.*s\n", until, (int)grant->holder.owner.len,
-		      (const char *)grant->holder.owner.data, (int)grant->holder.who.len,
+	bool ends = grant->expires != ATLOCK_NEVER;
+
+	text_time(ends ? grant->expires + (op->wall - op->now) : ATLOCK_NEVER, until, sizeof(until));
+	(void)fprintf(out, "held%s%s by %.*s@%.*s\n", ends ? " until " : "", ends ? until : "",
+		      (int)grant->holder.owner.len, (const char *)grant->holder.owner.data, (int)grant->holder.who.len,
 		      (const char *)grant->holder.who.data);
 }
 

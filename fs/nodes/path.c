@@ -61,7 +61,8 @@ static int custom_kind(struct call *call, uint64_t dir, const char *name, uint64
 	return err < 0 ? err : ATLOCK_PATH_LOCK;
 }
 
-int path_kind(struct call *call, const struct node *dir, const char *name, uint64_t *id, struct atlock_name *lock)
+static int kind_find(struct call *call, const struct node *dir, const char *name, uint64_t *id,
+		     struct atlock_name *lock)
 {
 	char path[ATLOCK_PATH_MAX];
 	int err;
@@ -79,15 +80,28 @@ int path_kind(struct call *call, const struct node *dir, const char *name, uint6
 	return atlock_path_kind(path, lock, &call->why);
 }
 
+int path_kind(struct call *call, const struct node *dir, const char *name, uint64_t *id, struct atlock_name *lock)
+{
+	int kind = kind_find(call, dir, name, id, lock);
+	int err = kind == ATLOCK_PATH_LOCK && lock != NULL ? atlock_who_outer(call->ctx->pid, lock->who, &call->why)
+							   : 0;
+
+	return err < 0 ? err : kind;
+}
+
 int path_lock(struct call *call, const struct node *dir, const char *name, struct atlock_name *out)
 {
 	char path[ATLOCK_PATH_MAX];
 	int err;
 
-	if (dir->dir != NODE_NO_DIR)
-		return atlock_name_custom(dir->dir, name, out, &call->why);
-	err = path_print(dir, name, path);
-	return err < 0 ? err : atlock_name_parse(path, out, &call->why);
+	if (dir->dir != NODE_NO_DIR) {
+		err = atlock_name_custom(dir->dir, name, out, &call->why);
+	} else {
+		err = path_print(dir, name, path);
+		if (err == 0)
+			err = atlock_name_parse(path, out, &call->why);
+	}
+	return err < 0 ? err : atlock_who_outer(call->ctx->pid, out->who, &call->why);
 }
 
 int path_node_lock(struct call *call, const struct node *node, struct atlock_name *out)

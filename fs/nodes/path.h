@@ -16,7 +16,10 @@ int path_show(const struct node *dir, const char *name, char out[ATLOCK_PATH_MAX
  */
 int path_kind(struct call *call, const struct node *dir, const char *name, uint64_t *id, struct atlock_name *lock);
 
-/* The lock called `name` below `dir`; and the lock that a node names, which is parsed once a call. */
+/*
+ * The lock called `name` below `dir`; and the lock that a node names, which is parsed once a call. As in path_kind(), an "@pid:" is
+ * one that the caller knows: inside a container it becomes ours.
+ */
 int path_lock(struct call *call, const struct node *dir, const char *name, struct atlock_name *out);
 int path_node_lock(struct call *call, const struct node *node, struct atlock_name *out);
 

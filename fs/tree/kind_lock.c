@@ -169,6 +169,36 @@ static int lock_may_open(struct call *call, const struct node *node, const struc
 }
 
 /*
+ * The caller that opens the lock for writing, and the lock if that caller holds it; 1 if it is free. A process that the holder
+ * "@pid:" has started, as a command of `atlock run` is, may append notes by the plain name: it does so as that holder. By that
+ * name it can neither renew nor release: two such processes, each as a session of its own, must not both believe that they hold
+ * the lock.
+ */
+static int lock_writer(struct call *call, const struct atlock_name *name, const struct handle *handle,
+		       struct atlock_caller *caller, struct atlock_view *view)
+{
+	struct atlock_why refusal;
+	struct atlock_view held = { 0 };
+	int err = caller_identify(call, name->who, caller);
+
+	if (err == 0)
+		err = atlock_holds(call->al, name, caller, view, &call->why);
+	if (err >= 0 || name->who[0] != '\0' || (handle->flags & (O_APPEND | O_TRUNC)) != O_APPEND)
+		return err;
+	refusal = call->why;
+	if (atlock_get(call->al, name, &held) == 0 && atlock_who_is_process(held.who) && held.uid == call->ctx->uid &&
+	    caller_identify(call, held.who, caller) == 0) {
+		atlock_view_clear(view);
+		err = atlock_holds(call->al, name, caller, view, &call->why);
+	}
+	atlock_view_clear(&held);
+	call->why = refusal;
+	if (err == 0)
+		call->why.text[0] = '\0';
+	return err;
+}
+
+/*
  * The kernel has just looked the name up. If the lock went away since, ESTALE makes it look again, and O_CREAT, which
  * OPEN does not show us, then does what the caller meant.
  */
@@ -180,12 +210,10 @@ static int lock_open(struct call *call, struct node *node, struct handle *handle
 	int may = 0;
 	int err = path_node_lock(call, node, &name);
 
-	if (err == 0 && handle_writes(handle))
-		err = caller_identify(call, name.who, &caller);
 	if (err < 0)
 		return err;
 	if (handle_writes(handle))
-		err = atlock_holds(call->al, &name, &caller, &view, &call->why);
+		err = lock_writer(call, &name, handle, &caller, &view);
 	else
 		err = atlock_get(call->al, &name, &view);
 	if (err == 0)

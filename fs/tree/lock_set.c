@@ -150,6 +150,18 @@ static bool set_is_new(struct call *call, const struct atlock_request *req)
 }
 
 /*
+ * `touch -d` of a free lock takes it and then sets its time. If that is refused, touch(1) fails, and must not leave behind a
+ * lock that its user does not know of: what its first step took is released.
+ */
+static void set_give_up(struct call *call, const struct atlock_request *req)
+{
+	struct atlock_why ignored;
+
+	if (set_is_new(call, req))
+		(void)atlock_release(call->al, req, NULL, &ignored);
+}
+
+/*
  * Now renews the lease; a future time is its end. Any other time would be a lie about the past. touch(1) also comes
  * here when its open was refused, and prints the error of the open: so `why` must keep the reason for that.
  */
@@ -164,6 +176,8 @@ static int set_times(struct call *call, struct atlock_request req, const struct 
 		req.ttl = lease_until(call, at);
 		if (req.ttl <= 0) {
 			err = set_error(atlock_holds(call->al, req.name, req.caller, NULL, &call->why));
+			if (err == 0)
+				set_give_up(call, &req);
 			return err < 0 ? err
 				       : call_refuse(
 						 call, -EINVAL, ATLOCK_INVALID_REQUEST,
@@ -175,6 +189,8 @@ static int set_times(struct call *call, struct atlock_request req, const struct 
 	/* A lease that gets longer leaves all that the kernel caches true. */
 	req.own = req.ttl == 0 && req.name->who[0] == '\0' ? &own : NULL;
 	err = atlock_renew(call->al, &req, NULL, &call->why);
+	if (err == -EINVAL)
+		set_give_up(call, &req);
 	cache_own(call->fs->cache, req.name, own);
 	/* The caller holds it, but the lock's use is no longer allowed. */
 	if (err == -EBUSY && call->why.code == ATLOCK_IN_USE)

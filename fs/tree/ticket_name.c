@@ -50,7 +50,7 @@ static int parse_who(struct call *call, const char *text, struct ticket_name *ou
 		return err;
 	strlcpy(out->who, name.who, sizeof(out->who));
 	out->named = true;
-	return 0;
+	return atlock_who_outer(call->ctx->pid, out->who, &call->why);
 }
 
 int ticket_name_parse(struct call *call, const char *text, struct ticket_name *out)

@@ -50,7 +50,7 @@ static void nobody_can_release_or_change_it(void **state)
 	assert_int_equal(atlock_chmod(s->al, req, 0600, &s->why), -EPERM);
 	assert_int_equal(stage_acquire(s, apply, "alice@1", 60), -EACCES);
 	assert_non_null(strstr(s->why.text, "held by root@disable_apply since "));
-	assert_non_null(strstr(s->why.text, "until never, 0 waiting, reason \"applies are disabled by the option"));
+	assert_non_null(strstr(s->why.text, "without a lease, 0 waiting, reason \"applies are disabled by the option"));
 	/* Not even who calls himself so. */
 	assert_int_equal(stage_release(s, apply, "root@disable_apply"), -EPERM);
 	assert_string_equal(stage_holder(s, apply), "root@disable_apply");

@@ -371,10 +371,21 @@ static void enter_namespace(int tell, void *arg)
 		_exit(1);
 }
 
-/* It is 1 to itself, and 1 here is an ancestor of everybody. */
+static char outer[ATLOCK_WHO_MAX + 1];
+
+static int outer_who(pid_t tid, const char *who)
+{
+	struct atlock_why ignored;
+
+	(void)snprintf(outer, sizeof(outer), "%s", who);
+	return atlock_who_outer(tid, outer, &ignored);
+}
+
+/* It is 1 to itself, and 1 here is an ancestor of every process. */
 static void pid_of_a_nested_namespace_is_never_guessed(void **state)
 {
 	struct child child = child_start(enter_namespace, NULL);
+	char who[32];
 	pid_t inner;
 
 	(void)state;
@@ -383,8 +394,15 @@ static void pid_of_a_nested_namespace_is_never_guessed(void **state)
 		child_wait(&child);
 		skip();
 	}
-	assert_int_equal(identify_pid(inner, 0, 1), -EINVAL);
-	assert_int_equal(identify_pid(inner, 0, inner), -EINVAL);
+	assert_int_equal(outer_who(inner, "pid:1"), 0);
+	(void)snprintf(who, sizeof(who), "pid:%d", inner);
+	assert_string_equal(outer, who);
+	assert_int_equal(identify_pid(inner, 0, inner), 0);
+	assert_int_equal(outer_who(inner, who), -EPERM);
+	assert_int_equal(outer_who(inner, "build-17"), 0);
+	assert_string_equal(outer, "build-17");
+	assert_int_equal(outer_who(getpid(), "pid:1"), 0);
+	assert_string_equal(outer, "pid:1");
 	assert_int_equal(identify(inner, 0, ""), 0);
 	assert_int_equal(identify(inner, 0, "build-17"), 0);
 	kill(inner, SIGKILL);

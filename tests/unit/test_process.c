@@ -71,7 +71,8 @@ static void reads_own_process(void **state)
 	assert_int_equal(self.uid, getuid());
 	assert_int_equal(self.euid, geteuid());
 	assert_true(self.start > 0);
-	assert_false(self.nested);
+	assert_int_equal(self.depth, 1);
+	assert_int_equal(self.inner, getpid());
 }
 
 static void take_a_bad_name(int tell, void *arg)
@@ -280,6 +281,7 @@ static void enter_namespace(int tell, void *arg)
 static void process_of_a_nested_namespace_is_seen_as_such(void **state)
 {
 	struct child child = child_start(enter_namespace, NULL);
+	struct process found;
 	struct process out;
 	int told[2];
 
@@ -298,7 +300,11 @@ static void process_of_a_nested_namespace_is_seen_as_such(void **state)
 	}
 	assert_int_equal(told[1], -ENXIO);
 	assert_int_equal(process_read(told[0], &out), 0);
-	assert_true(out.nested);
+	assert_int_equal(out.depth, 2);
+	assert_int_equal(out.inner, 1);
+	assert_int_equal(process_inner_ancestor(&out, 1, &found), 0);
+	assert_int_equal(found.pid, told[0]); /* not our own 1 */
+	assert_int_equal(process_inner_ancestor(&out, 2, &found), 1);
 	assert_int_equal(out.parent, child.pid);
 	kill(told[0], SIGKILL);
 	child_wait(&child);

@@ -93,9 +93,14 @@ static void on_early(int number)
 static pid_t taker_start(long microseconds)
 {
 	static const struct tool tool = { .commands = NULL };
-	struct take take = {
-		.tool = &tool, .mount = &mount, .who = "@one", .other = "@two", .text = "", .wait = ATLOCK_NEVER
-	};
+	struct take take = { .tool = &tool,
+			     .mount = &mount,
+			     .who = "@one",
+			     .other = "@two",
+			     .unique = true,
+			     .text = "",
+			     .wait = ATLOCK_NEVER,
+			     .waiting = { .every = ATLOCK_NEVER } };
 	pid_t pid = fork();
 
 	assert_true(pid >= 0);

@@ -155,14 +155,12 @@ static bool letter_is_known(const struct known *known, char letter)
 
 static char letter_choose(const struct known *known, const char *name)
 {
-	for (; *name != '\0'; name++) {
-		char letter = (char)toupper((unsigned char)*name);
+	char letter = (char)toupper((unsigned char)*name);
 
-		if (isupper((unsigned char)letter) && !letter_is_known(known, letter))
-			return letter;
-	}
-	assert(!"an option of a help text has no letter left");
-	return '?';
+	while (*name != '\0' && (!isupper((unsigned char)letter) || letter_is_known(known, letter)))
+		letter = (char)toupper((unsigned char)*++name);
+	assert(letter != '\0'); /* else an option of a help text could not be told from another */
+	return letter;
 }
 
 /* Letters that the help gives come first: an option without one takes none of them. */

@@ -3,6 +3,7 @@
 #include <atlock.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 static int64_t moment_read(clockid_t id)
 {
@@ -20,6 +21,18 @@ int64_t moment_steady(void)
 int64_t moment_wall(void)
 {
 	return moment_read(CLOCK_REALTIME);
+}
+
+int64_t moment_parse(const char *text)
+{
+	struct tm tm = { .tm_year = 0 };
+	const char *rest = strptime(text, "%Y-%m-%dT%H:%M:%S", &tm);
+	int64_t time;
+
+	if (rest == NULL)
+		return ATLOCK_NEVER;
+	time = (int64_t)timegm(&tm) * ATLOCK_SECOND;
+	return rest[0] == '.' ? time + strtol(rest + 1, NULL, 10) * 1000000 : time;
 }
 
 struct timespec moment_timespec(int64_t time)

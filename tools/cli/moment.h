@@ -11,6 +11,9 @@ int64_t moment_steady(void);
 /* Since 1970, as the times of locks.jsonl. */
 int64_t moment_wall(void);
 
+/* What "2026-11-16T02:20:38.863Z" is on that clock; ATLOCK_NEVER for any other text. */
+int64_t moment_parse(const char *text);
+
 struct timespec moment_timespec(int64_t time);
 
 /* Sleeps for so long, or until a signal. */

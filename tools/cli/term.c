@@ -19,7 +19,7 @@ static const char *const colors[] = {
 	[TERM_YELLOW] = "\033[33m", [TERM_BOLD] = "\033[1m",
 };
 
-static bool is_terminal(FILE *out)
+bool term_live(FILE *out)
 {
 	const char *term = getenv("TERM");
 
@@ -30,7 +30,7 @@ const char *term_color(FILE *out, enum term_color color)
 {
 	const char *no = getenv("NO_COLOR");
 
-	return is_terminal(out) && (no == NULL || no[0] == '\0') ? colors[color] : "";
+	return term_live(out) && (no == NULL || no[0] == '\0') ? colors[color] : "";
 }
 
 const char *term_text(const char *text)
@@ -100,7 +100,7 @@ size_t term_width(const char *text)
 
 void progress_begin(struct progress *progress, const char *what, uint64_t total)
 {
-	*progress = (struct progress){ .what = what, .total = total, .shown = is_terminal(stderr) ? 0 : -1 };
+	*progress = (struct progress){ .what = what, .total = total, .shown = term_live(stderr) ? 0 : -1 };
 }
 
 static void progress_show(const struct progress *progress)

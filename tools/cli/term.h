@@ -3,11 +3,15 @@
 #define TOOLS_TERM_H
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
 enum term_color { TERM_PLAIN, TERM_RED, TERM_GREEN, TERM_YELLOW, TERM_BOLD };
+
+/* Whether a line of `out` can be written over: a terminal, and not TERM=dumb. */
+bool term_live(FILE *out);
 
 /* The sequence that begins a colour on `out`, or "": no terminal, NO_COLOR is set, or TERM=dumb. TERM_PLAIN ends one. */
 const char *term_color(FILE *out, enum term_color color);

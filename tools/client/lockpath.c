@@ -173,6 +173,17 @@ int lockpath_find(const struct tool *tool, const struct mount *mount, const char
 	return tool_fail(tool, EXIT_REFUSED, "%s: no lock has that id any more", text);
 }
 
+void lockpath_holder(const struct mount *mount, const char *path, char *out, size_t len)
+{
+	char owner[ATLOCK_OWNER_MAX + 1];
+	char who[ATLOCK_WHO_MAX + 1];
+
+	out[0] = '\0';
+	if (mount_field(mount, path, "owner", owner, sizeof(owner)) &&
+	    mount_field(mount, path, "who", who, sizeof(who)))
+		(void)snprintf(out, len, "%s@%s", owner, who);
+}
+
 /* Only its holder may open a lock for writing. */
 int lockpath_mine(const struct mount *mount, const char *path)
 {

@@ -27,6 +27,9 @@ bool lockpath_is_id(const char *text);
 /* The lock that has this id now: false if none has. */
 bool lockpath_of_id(const struct mount *mount, const char *id, char out[ATLOCK_PATH_MAX]);
 
+/* Who holds it, "owner@who"; "" if it is free. */
+void lockpath_holder(const struct mount *mount, const char *path, char *out, size_t len);
+
 /* Whether the caller holds it: 0, or the negative errno of a refusal, -ENOENT if it is not held. */
 int lockpath_mine(const struct mount *mount, const char *path);
 

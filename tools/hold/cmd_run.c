@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "ask.h"
+#include "command_line.h"
 #include "front.h"
 #include "hold_commands.h"
 #include "moment.h"
@@ -35,7 +36,8 @@ struct run {
 	struct take take;
 	char process[32]; /* the who of this process */
 	char name[64];
-	char text[256];
+	char reason[ASK_REASON_MAX + 1];
+	char *text;
 	int64_t lease;   /* the shortest; ATLOCK_NEVER if they have none */
 	int64_t renewed; /* when the last renewal that succeeded began */
 	bool lost;
@@ -193,16 +195,22 @@ static void run_lease(struct run *run)
 /* The daemon sees no processes of other pid namespaces: a container uses a unique name and a lease instead. */
 static int locks_take(struct run *run)
 {
+	bool named = run->ask.who[0] != '\0';
+
 	(void)snprintf(run->process, sizeof(run->process), "@pid:%jd", (intmax_t)getpid());
 	(void)snprintf(run->name, sizeof(run->name), "@run-%jd-%08x", (intmax_t)getpid(), arc4random());
-	ask_text(&run->ask, "", run->text, sizeof(run->text));
+	run->text = ask_text(&run->ask);
+	if (run->text == NULL)
+		return tool_no_memory(run->tool);
 	run->take = (struct take){ .tool = run->tool,
 				   .mount = &run->mount,
-				   .who = run->process,
-				   .other = run->name,
+				   .who = named ? run->ask.who : run->process,
+				   .other = named ? NULL : run->name,
+				   .unique = !named,
 				   .text = run->text,
 				   .wait = run->ask.wait,
-				   .option = "--wait" };
+				   .option = "--wait",
+				   .waiting = { .every = run->ask.every, .priority = run->ask.priority } };
 	for (size_t i = 0; i < run->count; i++) {
 		int code = take_add(&run->take, run->locks[i]);
 
@@ -310,6 +318,10 @@ static int words_take(struct run *run, int argc, char **argv)
 	if (optind >= argc)
 		return tool_usage(run->tool, "which command is to run? It stands after --");
 	run->command = argv + optind;
+	if (run->ask.reason == NULL) {
+		command_line_print(run->command, run->reason, sizeof(run->reason));
+		run->ask.reason = run->reason;
+	}
 	return -1;
 }
 
@@ -326,5 +338,6 @@ int cmd_run(struct tool *tool, int argc, char **argv)
 		}
 	}
 	free(run.locks);
+	ask_free(&run.ask);
 	return code;
 }

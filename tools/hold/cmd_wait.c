@@ -13,22 +13,35 @@
 
 #define LOOK (ATLOCK_SECOND / 5)
 
-/* Polls: the file system wakes only callers that ask for the lock. */
-static int wait_free(const struct tool *tool, const struct mount *mount, const char *word, int64_t wait)
+/* Polls: the file system wakes only callers that ask for the lock. 0, or the errno that ended it: ENOENT says that it is free. */
+static int free_poll(const struct mount *mount, const char *path, int64_t deadline)
 {
-	int64_t deadline = wait == ATLOCK_NEVER ? ATLOCK_NEVER : moment_steady() + wait;
-	char path[ATLOCK_PATH_MAX];
 	struct stat st;
+
+	while (fstatat(mount->fd, path, &st, 0) == 0) {
+		if (moment_steady() >= deadline)
+			return 0;
+		moment_sleep(LOOK);
+	}
+	return errno;
+}
+
+static int wait_free(const struct tool *tool, const struct mount *mount, const char *word, const struct ask *ask)
+{
+	int64_t deadline = ask->wait == ATLOCK_NEVER ? ATLOCK_NEVER : moment_steady() + ask->wait;
+	struct waiting waiting = { .tool = tool, .mount = mount, .every = ask->every };
+	char path[ATLOCK_PATH_MAX];
 	int code = lockpath_take(tool, mount, word, path);
+	int err;
 
 	if (code != EXIT_DONE)
 		return code;
-	while (fstatat(mount->fd, path, &st, 0) == 0) {
-		if (moment_steady() >= deadline)
-			return tool_fail(tool, EXIT_TRY_AGAIN, "%s: still held", path);
-		moment_sleep(LOOK);
-	}
-	return errno == ENOENT ? EXIT_DONE : lockpath_refused(tool, mount, path, errno, NULL);
+	waiting_begin(&waiting, path, NULL, deadline);
+	err = free_poll(mount, path, deadline);
+	waiting_end(&waiting);
+	if (err == 0)
+		return take_timed_out(tool, mount, path, "--timeout");
+	return err == ENOENT ? EXIT_DONE : lockpath_refused(tool, mount, path, err, NULL);
 }
 
 static int lock_print(const struct tool *tool, const struct mount *mount, const char *path)
@@ -44,13 +57,18 @@ static int lock_print(const struct tool *tool, const struct mount *mount, const 
 
 static int wait_own(const struct tool *tool, const struct mount *mount, const char *word, const struct ask *ask)
 {
-	char text[256];
-	struct take take = {
-		.tool = tool, .mount = mount, .who = "", .text = text, .wait = ask->wait, .option = "--timeout"
-	};
+	char *text = ask_text(ask);
+	struct take take = { .tool = tool,
+			     .mount = mount,
+			     .who = "",
+			     .text = text,
+			     .wait = ask->wait,
+			     .option = "--timeout",
+			     .waiting = { .every = ask->every, .priority = ask->priority } };
 	int code;
 
-	ask_text(ask, "", text, sizeof(text));
+	if (text == NULL)
+		return tool_no_memory(tool);
 	code = take_add(&take, word);
 	if (code == EXIT_DONE)
 		code = take_all(&take);
@@ -59,6 +77,7 @@ static int wait_own(const struct tool *tool, const struct mount *mount, const ch
 	if (code == EXIT_DONE && atlock_standard_flush() < 0)
 		take_back(&take);
 	take_free(&take);
+	free(text);
 	return code;
 }
 
@@ -90,7 +109,7 @@ int cmd_wait(struct tool *tool, int argc, char **argv)
 	code = mount_open(tool, &mount);
 	if (code != EXIT_DONE)
 		return code;
-	code = options.until_free ? wait_free(tool, &mount, argv[optind], options.ask.wait)
+	code = options.until_free ? wait_free(tool, &mount, argv[optind], &options.ask)
 				  : wait_own(tool, &mount, argv[optind], &options.ask);
 	mount_close(&mount);
 	return code;

@@ -111,6 +111,18 @@ static int take_one(const struct take *take, const struct taken *lock, int64_t l
 	return err;
 }
 
+/* The same, and tells people what it waits for. */
+static int take_one_aloud(struct take *take, const struct taken *lock, int64_t deadline, int64_t left)
+{
+	int err;
+
+	if (take->wait != 0)
+		waiting_begin(&take->waiting, lock->path, take->who, deadline);
+	err = take_one(take, lock, left < 0 ? 0 : left);
+	waiting_end(&take->waiting);
+	return err;
+}
+
 static int take_each(struct take *take, int64_t deadline, size_t *failed)
 {
 	for (size_t i = 0; i < take->count; i++) {
@@ -119,9 +131,9 @@ static int take_each(struct take *take, int64_t deadline, size_t *failed)
 		int err = left < 0 && take->wait != 0 ? -ETIMEDOUT : 0;
 
 		*failed = i;
-		lock->before = take->who[0] == '\0' && lockpath_mine(take->mount, lock->name) == 0;
+		lock->before = !take->unique && lockpath_mine(take->mount, lock->name) == 0;
 		if (err == 0)
-			err = take_one(take, lock, left < 0 ? 0 : left);
+			err = take_one_aloud(take, lock, deadline, left);
 		if (err < 0)
 			return err;
 		lock->held = !lock->before;
@@ -197,21 +209,23 @@ static void pause_a_while(void)
 	moment_sleep((PAUSE_MS + (int64_t)arc4random_uniform(PAUSE_MS)) * 1000000);
 }
 
+int take_timed_out(const struct tool *tool, const struct mount *mount, const char *path, const char *option)
+{
+	char holder[ATLOCK_OWNER_MAX + ATLOCK_WHO_MAX + sizeof("@ still has it")];
+
+	lockpath_holder(mount, path, holder, sizeof(holder));
+	return tool_fail(tool, EXIT_TRY_AGAIN, "%s: %s: wait again, or longer (%s)", path,
+			 holder[0] == '\0' ? "not free in time" : strcat(holder, " still has it"), option);
+}
+
 static int take_refused(const struct take *take, const struct taken *lock, int err)
 {
-	char owner[ATLOCK_OWNER_MAX + 1];
-	char who[ATLOCK_WHO_MAX + 1];
 	char advice[64];
-	bool held;
 
 	(void)snprintf(advice, sizeof(advice), "%s TIME waits for it", take->option);
-	if (err != ETIMEDOUT)
-		return lockpath_refused(take->tool, take->mount, lock->path, err, advice);
-	held = mount_field(take->mount, lock->path, "owner", owner, sizeof(owner)) &&
-	       mount_field(take->mount, lock->path, "who", who, sizeof(who));
-	return tool_fail(take->tool, EXIT_TRY_AGAIN, "%s: %s%s%s%s: wait again, or longer (%s)", lock->path,
-			 held ? owner : "not free in time", held ? "@" : "", held ? who : "",
-			 held ? " still has it" : "", take->option);
+	if (err == ETIMEDOUT)
+		return take_timed_out(take->tool, take->mount, lock->path, take->option);
+	return lockpath_refused(take->tool, take->mount, lock->path, err, advice);
 }
 
 /* Releasing ends only a deadlock through the locks that are released; any other is reported. */
@@ -232,6 +246,8 @@ int take_all(struct take *take)
 	int anew = 0;
 	int err;
 
+	take->waiting.tool = take->tool;
+	take->waiting.mount = take->mount;
 	take_sort(take);
 	taking = take;
 	signals_catch(old);

@@ -7,16 +7,18 @@
 #ifndef TOOLS_TAKE_H
 #define TOOLS_TAKE_H
 
-#include "lockpath.h"
+#include "waiting.h"
 
 struct take {
 	const struct tool *tool;
 	const struct mount *mount;
-	const char *who;    /* "@build-17", or "" for the session */
-	const char *other;  /* the who to be instead where the first is EINVAL; or NULL */
-	const char *text;   /* lines that go with each request: "ttl=30m\npriority=high\n" */
-	int64_t wait;       /* at most so long in all; 0 not at all, ATLOCK_NEVER without end */
-	const char *option; /* that says so, for advice */
+	const char *who;        /* "@build-17", or "" for the session */
+	const char *other;      /* the who to be instead where the first is EINVAL; or NULL */
+	bool unique;            /* no other process uses these names: what they hold, this has taken */
+	const char *text;       /* lines that go with each request: "ttl=30m\npriority=high\n" */
+	int64_t wait;           /* at most so long in all; 0 not at all, ATLOCK_NEVER without end */
+	const char *option;     /* that says so, for advice */
+	struct waiting waiting; /* what is said meanwhile: every and priority */
 	struct taken *locks;
 	size_t count;
 };
@@ -35,6 +37,9 @@ int take_add(struct take *take, const char *text);
 
 /* EXIT_DONE, or another exit code once it has said why; then nothing is held that was not before. Also if a signal ends us. */
 int take_all(struct take *take);
+
+/* Says that a wait for a lock was over, and who has it still; `option` would make it longer. EXIT_TRY_AGAIN. */
+int take_timed_out(const struct tool *tool, const struct mount *mount, const char *path, const char *option);
 
 /* Releases what it took. */
 void take_back(const struct take *take);

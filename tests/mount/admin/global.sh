@@ -57,7 +57,7 @@ disable_apply() {
 	! as_user atlt1 test -e "$apply@ops" || fail "still there"
 	expect_fail 'Permission denied' as_user atlt1 touch "$apply"
 	expect_fail 'Device or resource busy' touch "$apply"
-	grep -q 'held by root@disable_apply since .* until never, 0 waiting, reason "applies are disabled' "$MNT/why"
+	grep -q 'held by root@disable_apply since .* without a lease, 0 waiting, reason "applies are disabled' "$MNT/why"
 	expect_fail 'Operation not permitted' rm "$apply"
 	grep -q 'while the option disable_apply is set' "$MNT/why"
 	expect_fail 'Operation not permitted' chown atlt1 "$apply"

@@ -93,10 +93,10 @@ expect_ok touch "$MNT/global/apply"
 expect_status 0 run --command apply -- true
 expect_ok rm "$MNT/global/apply"
 
-# Ordinary users; and where the daemon cannot see the process, a name of its own and a lease do.
+# Ordinary users; and processes of a container.
 expect_status 0 as_user atlt1 "$ATLOCK" run -m "$MNT" -l "$lock" -- sh -c 'sed -n "s/^owner=//p" "$ATLOCKFS/$ATLOCK_LOCK"'
 expect_equal "$(cat "$T/out")" atlt1
 expect_status 0 unshare --pid --fork --mount-proc "$ATLOCK" run -m "$MNT" -l "$lock" -- \
 	sh -c 'sed -n "s/^who=//p; s/^ttl=//p" "$ATLOCKFS/$ATLOCK_LOCK@$ATLOCK_WHO"'
-grep -q '^run-' "$T/out" && grep -qx 30m "$T/out" || fail "$(cat "$T/out")"
+grep -q '^pid:' "$T/out" && grep -qx never "$T/out" || fail "$(cat "$T/out")"
 [ ! -e "$MNT/$lock" ] || fail "left behind"

@@ -81,8 +81,7 @@ user_namespace() {
 	expect_ok wait $first
 }
 
-# Callers in pid namespaces of their own, as in containers: two of them are two holders although each is pid 1 to itself,
-# and @pid: inside means nothing outside.
+# Callers in pid namespaces of their own, as in containers: two of them are two holders although each is pid 1 to itself.
 pid_namespace() {
 	mount_fs
 
@@ -96,8 +95,6 @@ pid_namespace() {
 	expect_fail 'busy' touch "$lock"
 	grep -q '^who=sid:' "$lock" || fail "held by $(field "$lock" who)"
 	[ "$(field "$lock" who)" != sid:1 ] || fail "known by a number of its own"
-	expect_fail 'Invalid argument' "${contained[@]}" bash -c 'touch "$1@pid:$$"' - "$MNT/custom/y"
-	expect_fail 'Invalid argument' "${contained[@]}" bash -c 'touch "$1@pid:1"' - "$MNT/custom/y"
 	expect_ok "${contained[@]}" touch "$MNT/custom/y@build-17"
 	expect_ok "${contained[@]}" rm "$MNT/custom/y@build-17"
 
@@ -117,6 +114,61 @@ pid_namespace() {
 	wait_until '[ -e "$T/locked" ]'
 	kill -KILL $third
 	wait_until '[ ! -e "$MNT/custom/z" ]' 5
+}
+
+# @pid: inside is a process that the caller knows by that number: itself or an ancestor of it, never one of another container.
+pid_inside() {
+	mount_fs
+	lock=$MNT/custom/x
+	contained=(unshare --pid --fork --mount-proc --kill-child)
+
+	# It ends with that process; outside it has the number that it has there.
+	"${contained[@]}" bash -c 'bash -c "touch \"\$1@pid:\$\$\" && test -e \"\$1@pid:\$\$\" && : >\"\$2/held\" && exec sleep 1000" - "$1" "$2"
+		: >"$2/over"; until [ -e "$2/end" ]; do sleep 0.02; done' - "$lock" "$T" &
+	first=$!
+	wait_until '[ -e "$T/held" ]'
+	expect_equal "$(field "$lock" ttl)" never
+	inside=$(field "$lock" who)
+	expect_equal "$(tr '\0' ' ' <"/proc/${inside#pid:}/cmdline")" 'sleep 1000 '
+	# The same number is another process in another container, and outside.
+	inner=$(sed -n 's/^NSpid:.*\t//p' "/proc/${inside#pid:}/status")
+	expect_fail 'busy' "${contained[@]}" bash -c 'touch "$1@pid:1"' - "$lock"
+	expect_fail 'not permitted' "${contained[@]}" bash -c 'touch "$1@pid:4000000"' - "$lock"
+	grep -q 'of your container' "$MNT/why" || fail "$(cat "$MNT/why")"
+	expect_ok "${contained[@]}" bash -c 'for i in $(seq "$2"); do [ ! -e "$1@pid:$i" ] || exit 1; done' - "$lock" "$inner"
+	[ ! -e "$lock@pid:$inner" ] || fail "known outside by its number inside"
+	[ -e "$lock@$inside" ] || fail "not known outside by its number there"
+	kill -KILL "${inside#pid:}"
+	wait_until '[ ! -e "$lock" ]' 5
+	touch "$T/end"
+	expect_ok wait $first
+
+	# Ancestors count up to the container's first process, and not beyond; a process that enters counts, too.
+	expect_ok "${contained[@]}" bash -c 'bash -c "bash -c \"touch \\\"\$1@pid:1\\\" && rm \\\"\$1@pid:1\\\"\""' - "$lock"
+	expect_fail 'not permitted' "${contained[@]}" bash -c 'touch "$1@pid:$2"' - "$lock" $$
+	"${contained[@]}" bash -c ': >"$1/up"; until [ -e "$1/down" ]; do sleep 0.02; done' - "$T" &
+	second=$!
+	wait_until '[ -e "$T/up" ] && pgrep -P $second >/dev/null'
+	first=$(pgrep -P $second)
+	expect_ok nsenter -t "$first" -p -m bash -c 'touch "$1@pid:$$" && test -e "$1@pid:$$" && ! touch "$1@pid:1" 2>/dev/null && rm "$1@pid:$$"' - "$lock"
+	# Queues and waits.
+	expect_ok touch "$lock@other"
+	nsenter -t "$first" -p -m bash -c 'touch "$1/queue/custom/x/high@pid:$$" && cat "$1/queue/custom/x/high@pid:$$" >"$2/ticket"; rm "$1/queue/custom/x/high@pid:$$"
+		exec cat "$1/wait/custom/x@pid:$$"' - "$MNT" "$T" >"$T/out" &
+	waiter=$!
+	wait_until '[ "$(field "$lock" waiters)" -eq 1 ] && [ -s "$T/ticket" ]'
+	expect_equal "$(field "$T/ticket" position)" 1
+	expect_ok rm "$lock@other"
+	expect_ok wait $waiter
+	expect_equal "$(field "$T/out" who | cut -d: -f1)" pid
+	wait_until '[ ! -e "$lock" ]' 5
+
+	# atlock run needs no lease inside, and its command may note things.
+	expect_ok nsenter -t "$first" -p -m "$ATLOCK" run -m "$MNT" -l custom/x -- \
+		sh -c 'echo note=in >>"$ATLOCKFS/$ATLOCK_LOCK" && cat "$ATLOCKFS/$ATLOCK_LOCK@$ATLOCK_WHO"' >"$T/out"
+	expect_equal "$(field "$T/out" ttl),$(field "$T/out" note)" never,in
+	touch "$T/down"
+	expect_ok wait $second
 }
 
 # A caller whom the daemon cannot see, because it runs in a pid namespace below, is nobody's session: EINVAL and the reason,
@@ -148,4 +200,4 @@ END
 	expect_ok flock "$MNT/custom/x" true
 }
 
-behaviours mount_namespace user_namespace pid_namespace pid_unseen
+behaviours mount_namespace user_namespace pid_namespace pid_inside pid_unseen

@@ -11,6 +11,7 @@ timeout_of_a_wait() {
 	cat "$MNT/wait/custom/x@reader" >"$T/out" 2>"$T/err" &
 	reader=$!
 	expect_fail 'timed out' flock "$MNT/custom/x" true
+	grep -q "custom/x did not become free in time, $(id -un)@[^ ]* has it since 20" "$MNT/why" || fail "$(cat "$MNT/why")"
 	status=0
 	wait $reader || status=$?
 	[ $status -ne 0 ] || fail "got the lock"

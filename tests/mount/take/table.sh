@@ -207,6 +207,14 @@ lease_until() {
 	expect_fail 'Invalid argument' touch -c -d '+3 hours' "$lock"
 	expect_fail 'Invalid argument' touch -c -d '1 hour ago' "$lock"
 	grep -q . "$MNT/why" || fail "no reason given"
+	# A lock that touch took itself does not stay when its time is refused; why has the reason.
+	for then in '+5 hours' '1 hour ago'; do
+		expect_fail 'Invalid argument' touch -d "$then" "$MNT/custom/much"
+		grep -q 'max_ttl\|not to the past' "$MNT/why" || fail "$(cat "$MNT/why")"
+		[ ! -e "$MNT/custom/much" ] || fail "touch failed and took the lock"
+		expect_fail 'Invalid argument' touch -d "$then" "$MNT/custom/much@build-17"
+		[ ! -e "$MNT/custom/much" ] || fail "touch failed and took the lock"
+	done
 	expect_ok touch -d '+10 minutes' "$lock"
 	expect_equal "$(field "$lock" ttl)" 10m
 }
