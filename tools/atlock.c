@@ -166,13 +166,14 @@ static const struct command commands[] = {
 	  "Without a terminal: lock, holder, since, until, waiters, reason and id, with tabs between them.\n"
 	  "\nExample: atlock ls --owner alice --older-than 1h\n",
 	  cmd_ls },
-	{ "mirror", "[--once] [--delete] [--keys 3|4] [--interval TIME] --to redis://HOST:PORT/DB",
-	  "keep Atlantis' Redis equal to this tree",
+	{ "mirror", "[--one-way] [--once] [--delete] [--keys 3|4] [--interval TIME] --to redis://HOST:PORT/DB",
+	  "keep Atlantis' Redis and this tree equal",
 	  "      --to redis://...  Atlantis' Redis\n"
 	  "      --once            bring it up to date once, and end\n"
-	  "      --delete          at the start, delete what is not held here\n"
+	  "      --delete          at the start, delete what is not held here; --one-way, too\n"
+	  "      --one-way         write there alone: take and release nothing here\n"
 	  "      --keys 3|4        parts of the keys of new locks there (else as those there have)\n"
-	  "      --interval TIME   time between two rounds (1s)\n"
+	  "      --interval TIME   time between two rounds (500ms)\n"
 	  "\n"
 	  "Ends with SIGTERM or ^C. A lock that another pull request has there stays.\n"
 	  "\nExample: atlock mirror --to redis://localhost:6379/0\n",

@@ -8,16 +8,15 @@
 #include <fcntl.h>
 #include <getopt.h>
 #include <inttypes.h>
-#include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "atlantis_commands.h"
 #include "choice.h"
 #include "lockpath.h"
 #include "snapshot.h"
+#include "take_over.h"
 #include "term.h"
 
 #define FOR_OTHERS "only administrators take locks for other users"
@@ -48,27 +47,9 @@ static void say(struct import *import, enum term_color color, const char *word, 
 	term_item(color, word, path, text);
 }
 
-/* Whether another user than the caller shall have the lock, which only administrators can ask for. */
-static bool is_given(const struct import *import, const struct atlock_foreign_record *record)
-{
-	return record->owner[0] != '\0' && strcmp(record->owner, import->self) != 0;
-}
-
-/* One write to wait/<lock>@<who> takes a lock with all its fields; O_NONBLOCK: it does not wait. */
 static int lock_import(const struct import *import, const struct atlock_foreign_record *record)
 {
-	char path[ATLOCK_PATH_MAX + ATLOCK_WHO_MAX + 16];
-	bool given = is_given(import, record);
-	char *text;
-	int err;
-
-	snprintf(path, sizeof(path), "wait/%s@%s", record->path, record->who);
-	if (asprintf(&text, "%s%s%s%s", given ? "owner=" : "", given ? record->owner : "", given ? "\n" : "",
-		     record->text) < 0)
-		return -ENOMEM;
-	err = mount_write(&import->sides.mount, path, O_NONBLOCK, text);
-	free(text);
-	return err;
+	return take_over(&import->sides.mount, record, import->self);
 }
 
 /* Makes the directories of custom/ above a lock; those that are there stay as they are. */
@@ -201,7 +182,7 @@ static int written(struct import *import, const struct atlock_foreign_record *re
 static void would(struct import *import, const struct atlock_foreign_record *record)
 {
 	say(import, TERM_GREEN, "would import", record->path, record->who);
-	if (is_given(import, record) && !import->admin)
+	if (take_over_given(record, import->self) && !import->admin)
 		import->refused = true;
 }
 
@@ -350,14 +331,6 @@ static int owner_refuse(const struct import *import)
 			  ATLOCK_OWNER_MAX);
 }
 
-/* The name that locks of the caller have as owner; "" if the system does not know it. */
-static void self_read(char out[ATLOCK_OWNER_MAX + 1])
-{
-	const struct passwd *user = getpwuid(geteuid());
-
-	strlcpy(out, user == NULL ? "" : user->pw_name, ATLOCK_OWNER_MAX + 1);
-}
-
 static int option_take(void *arg, int letter)
 {
 	struct import *import = arg;
@@ -386,7 +359,7 @@ int cmd_import(struct tool *tool, int argc, char **argv)
 
 	if (code >= 0)
 		return code;
-	self_read(import.self);
+	take_over_self(import.self);
 	code = sides_open(&import.sides, argv[optind]);
 	if (code == EXIT_DONE) {
 		import.admin = mount_admin(&import.sides.mount);

@@ -18,8 +18,10 @@
 
 #include "atlantis_commands.h"
 #include "choice.h"
+#include "mirror_back.h"
 #include "moment.h"
 #include "snapshot.h"
+#include "take_over.h"
 
 #define BACKOFF_FIRST ATLOCK_SECOND
 #define BACKOFF_LAST (60 * ATLOCK_SECOND)
@@ -38,6 +40,10 @@ struct mirror {
 	uint64_t events;      /* the number of the last one when the tree was read; 0: never */
 	bool prune;
 	int parts; /* --keys; 0: as the records there */
+	bool one_way;
+	bool reopened; /* the connection is new: what is missing there may have been lost with the server */
+	struct mirror_back back;
+	uint64_t seen; /* sum of what was there in the last round */
 	uint64_t written;
 	uint64_t deleted;
 	uint64_t conflicts;
@@ -123,6 +129,18 @@ static bool is_unchanged(const struct snapshot_entry *last, const struct snapsho
 	       strcmp(last->record.value, entry->record.value) == 0;
 }
 
+/* Keys of three parts do not tell the projects of a directory apart: Atlantis has one lock where there are two here. */
+static void share_note(struct mirror *mirror, const struct snapshot_entry *last, const struct snapshot_entry *before,
+		       const struct snapshot_entry *entry)
+{
+	if (last != NULL || before->record.key == NULL || entry->record.kind != before->record.kind ||
+	    strcmp(atlock_foreign_key(&before->record), atlock_foreign_key(&entry->record)) != 0)
+		return;
+	(void)tool_fail(mirror->tool, 0, "%s and %s have one key there, %s", before->record.path, entry->record.path,
+			atlock_foreign_key(&entry->record));
+	mirror->conflicts++;
+}
+
 static int put_all(struct mirror *mirror, struct snapshot *now)
 {
 	int code = EXIT_DONE;
@@ -140,6 +158,8 @@ static int put_all(struct mirror *mirror, struct snapshot *now)
 			continue;
 		}
 		code = mirror_put(mirror, last, entry);
+		if (i > 0 && code == EXIT_DONE)
+			share_note(mirror, last, &now->entries[i - 1], entry);
 	}
 	return code;
 }
@@ -202,6 +222,7 @@ static int ends_open(struct mirror *mirror)
 	if (code != EXIT_DONE || mirror->to != NULL)
 		return code;
 	err = atlock_foreign_open(&mirror->to, mirror->uri, 0, &why);
+	mirror->reopened = true;
 	return err < 0 ? tool_fail_why(mirror->tool, err, &why) : sides_learn(mirror->tool, mirror->to, mirror->parts);
 }
 
@@ -222,12 +243,23 @@ static int mirror_look(struct mirror *mirror)
 
 	if (code != EXIT_DONE)
 		return code;
-	/* Without a new event nothing has changed. */
+	if (!mirror->one_way)
+		code = mirror_back_read(&mirror->back, mirror->to);
+	if (code != EXIT_DONE)
+		return code;
+	/* Without a new event, and with the same records there, nothing has changed. */
 	events = mount_events(&mirror->mount);
-	if (events != 0 && events == mirror->events && mirror->conflicts == 0)
+	if (events != 0 && events == mirror->events && mirror->conflicts == 0 && mirror->back.sum == mirror->seen)
 		return EXIT_DONE;
 	mirror->conflicts = 0;
 	code = snapshot_read(mirror->tool, &mirror->mount, &now);
+	mirror->back.mount = &mirror->mount;
+	if (code == EXIT_DONE && !mirror->one_way &&
+	    mirror_back(&mirror->back, &now, &mirror->last, mirror->reopened) > 0) {
+		snapshot_free(&now);
+		events = mount_events(&mirror->mount);
+		code = snapshot_read(mirror->tool, &mirror->mount, &now);
+	}
 	sides_remember(mirror->to, &now, mirror->parts);
 	if (code == EXIT_DONE)
 		code = drop_all(mirror, &now);
@@ -251,6 +283,8 @@ static int mirror_look(struct mirror *mirror)
 	snapshot_free(&mirror->last);
 	mirror->last = now;
 	mirror->events = events;
+	mirror->reopened = false;
+	mirror->seen = mirror->back.sum;
 	return EXIT_DONE;
 }
 
@@ -275,8 +309,12 @@ static int mirror_run(struct mirror *mirror)
 	} while (!stopping);
 	if (stopping)
 		code = EXIT_DONE;
-	printf("wrote %" PRIu64 " record%s, deleted %" PRIu64 ", %" PRIu64 " conflict%s\n", mirror->written,
+	printf("wrote %" PRIu64 " record%s, deleted %" PRIu64 ", %" PRIu64 " conflict%s", mirror->written,
 	       TOOL_S(mirror->written), mirror->deleted, mirror->conflicts, TOOL_S(mirror->conflicts));
+	if (!mirror->one_way)
+		printf(", took over %" PRIu64 " lock%s, released %" PRIu64, mirror->back.taken,
+		       TOOL_S(mirror->back.taken), mirror->back.released);
+	puts("");
 	return code == EXIT_DONE && mirror->conflicts > 0 ? EXIT_REFUSED : code;
 }
 
@@ -285,7 +323,11 @@ static int option_take(void *arg, int letter)
 	struct mirror *mirror = arg;
 
 	switch (letter) {
-	case 'D': mirror->prune = true; return -1;
+	case 'D':
+		mirror->prune = true;
+		mirror->one_way = true;
+		return -1;
+	case 'N': mirror->one_way = true; return -1;
 	case 'O': mirror->once = true; return -1;
 	case 'K': return sides_keys(mirror->tool, &mirror->parts);
 	case 'T': mirror->uri = optarg; return -1;
@@ -299,7 +341,9 @@ static int option_take(void *arg, int letter)
 
 int cmd_mirror(struct tool *tool, int argc, char **argv)
 {
-	struct mirror mirror = { .tool = tool, .interval = ATLOCK_SECOND, .mount = { .fd = -1 } };
+	struct mirror mirror = {
+		.tool = tool, .interval = ATLOCK_SECOND / 2, .mount = { .fd = -1 }, .back = { .tool = tool }
+	};
 	int code;
 
 	code = choice_read(tool, argc, argv, CHOICE_FIRST, option_take, &mirror);
@@ -307,8 +351,10 @@ int cmd_mirror(struct tool *tool, int argc, char **argv)
 		return code;
 	if (optind != argc || mirror.uri == NULL || strncmp(mirror.uri, "redis://", strlen("redis://")) != 0)
 		return tool_usage(tool, "where to? --to redis://host:port/db");
+	take_over_self(mirror.back.self);
 	code = mirror_run(&mirror);
 	snapshot_free(&mirror.last);
+	snapshot_free(&mirror.back.theirs);
 	ends_close(&mirror);
 	return code;
 }

@@ -53,6 +53,9 @@ static int lock_add(void *arg, char *line, size_t len)
 	err = atlock_foreign_from_lock(line, len, &entry->record, &reading->why);
 	if (err < 0)
 		return tool_fail(reading->tool, EXIT_DATA, "%s", reading->why.text);
+	/* Command locks have one key, which is not kept: those of Atlantis have its name. */
+	entry->imported = entry->record.form != 0 || (err == 0 && entry->record.kind == ATLOCK_FOREIGN_GLOBAL &&
+						      strcmp(entry->record.who, "atlantis") == 0);
 	line[strcspn(line, "\n")] = '\0';
 	entry->line = strdup(line);
 	return entry->line == NULL ? tool_no_memory(reading->tool) : EXIT_DONE;
@@ -148,6 +151,23 @@ static int entry_order(const void *a, const void *b)
 	return strcmp(((const struct snapshot_entry *)a)->record.path, ((const struct snapshot_entry *)b)->record.path);
 }
 
+void snapshot_sort(struct snapshot *snapshot)
+{
+	if (snapshot->count > 0)
+		qsort(snapshot->entries, snapshot->count, sizeof(*snapshot->entries), entry_order);
+}
+
+int snapshot_take(struct snapshot *snapshot, struct atlock_foreign_record *record)
+{
+	struct snapshot_entry *entry = snapshot_add(snapshot);
+
+	if (entry == NULL)
+		return -ENOMEM;
+	entry->record = *record;
+	*record = (struct atlock_foreign_record){ .key = NULL };
+	return 0;
+}
+
 int snapshot_read(const struct tool *tool, const struct mount *mount, struct snapshot *out)
 {
 	struct reading reading = { .tool = tool, .mount = mount, .out = out };
@@ -157,8 +177,7 @@ int snapshot_read(const struct tool *tool, const struct mount *mount, struct sna
 	code = locks_read(&reading);
 	if (code == EXIT_DONE)
 		code = pulls_read(&reading, "pulls", false, 0);
-	if (out->count > 0)
-		qsort(out->entries, out->count, sizeof(*out->entries), entry_order);
+	snapshot_sort(out);
 	return code;
 }
 

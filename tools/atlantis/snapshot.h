@@ -12,6 +12,7 @@ struct snapshot_entry {
 	struct atlock_foreign_record record; /* without `key` if Atlantis has no such thing */
 	char *line;                          /* of locks.jsonl; NULL for a pull request */
 	char *there;                         /* mirror: the value that Redis has; NULL: unknown */
+	bool imported;                       /* it was taken over from Atlantis */
 	bool seen;                           /* for the command's use */
 };
 
@@ -24,6 +25,10 @@ struct snapshot {
 /* Reads locks.jsonl and pulls/. EXIT_DONE, or another exit code once it has said what is wrong. Free it in any case. */
 int snapshot_read(const struct tool *tool, const struct mount *mount, struct snapshot *out);
 void snapshot_free(struct snapshot *snapshot);
+
+/* Adds a record, whose strings move into the snapshot; -ENOMEM. Sort it before anything is looked for in it. */
+int snapshot_take(struct snapshot *snapshot, struct atlock_foreign_record *record);
+void snapshot_sort(struct snapshot *snapshot);
 
 struct snapshot_entry *snapshot_find(const struct snapshot *snapshot, const char *path);
 

@@ -39,13 +39,13 @@ old_atlantis() {
 	# A lock that Atlantis gave to another pull request under the old key is a conflict, not a second lock.
 	redis set pr/acme/infra/theirs/default "$(record theirs 9)" >/dev/null
 	expect_ok touch "$MNT/repos/acme/infra/-/theirs/-/default@pr:7"
-	expect_status 1 atlock mirror --once --to "$URI"
+	expect_status 1 atlock mirror --once --one-way --to "$URI"
 	expect_equal "$(redis get pr/acme/infra/theirs/default | jq .Pull.Num),$(redis exists pr/acme/infra/theirs/default/)" 9,0
 	expect_status 1 atlock verify --against "$URI"
 	grep -q '^differs repos/acme/infra/-/theirs/-/default: ' "$T/out" || fail "$(cat "$T/out")"
 
 	# Released here, deleted there, under whichever key; and another import does not bring it back.
-	"$ATLOCK" -m "$MNT" mirror --interval 50ms --to "$URI" >"$T/mirror.out" 2>"$T/mirror.err" &
+	"$ATLOCK" -m "$MNT" mirror --one-way --interval 50ms --to "$URI" >"$T/mirror.out" 2>"$T/mirror.err" &
 	mirror=$!
 	expect_ok touch "$MNT/repos/acme/infra/-/seen/-/default@pr:6"
 	wait_until '[ -n "$(keys "pr/acme/infra/seen/*")" ]'

@@ -14,9 +14,9 @@ expect_ok touch "$lock@pr:5"
 expect_status 0 atlock mirror --once --to "$URI"
 expect_equal "$(redis get "$key" | jq -c '[.Pull.Num, .User.Username, .Workspace]')" '[5,"root","prod"]'
 expect_status 0 atlock mirror --once --to "$URI"
-expect_equal "$(last_line)" 'wrote 0 records, deleted 0, 0 conflicts'
+expect_equal "$(last_line)" 'wrote 0 records, deleted 0, 0 conflicts, took over 0 locks, released 0'
 
-"$ATLOCK" -m "$MNT" mirror --interval 50ms --to "$URI" >"$T/mirror.out" 2>"$T/mirror.err" &
+"$ATLOCK" -m "$MNT" mirror --one-way --interval 50ms --to "$URI" >"$T/mirror.out" 2>"$T/mirror.err" &
 mirror=$!
 expect_ok touch "$MNT/repos/acme/infra/-/dns/-/prod@pr:6" "$MNT/global/apply"
 wait_until '[ -n "$(redis get pr/acme/infra/dns/prod/)" ] && [ -n "$(redis get global/apply/lock)" ]'
