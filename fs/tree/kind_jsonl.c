@@ -199,6 +199,7 @@ static int cursor_count(struct call *call, size_t *size)
 #define SIZES 64
 #define SIZE_SHARE 10 /* counting may take one part in so many of the time, per user */
 #define SIZE_CHEAP (ATLOCK_SECOND / 1000)
+#define LINE_ABOUT 400 /* bytes of a line, as a guess */
 
 /* The last count for a user. */
 struct size {
@@ -214,7 +215,13 @@ struct size {
 static struct {
 	pthread_mutex_t mutex;
 	struct size of[SIZES];
+	bool counting[SIZES]; /* a thread counts for this slot: others do not wait for it, nor count beside it */
 } sizes = { .mutex = PTHREAD_MUTEX_INITIALIZER };
+
+static bool size_is_of(const struct size *size, const struct call *call)
+{
+	return size->uid == call->ctx->uid && size->gid == call->ctx->gid;
+}
 
 static int64_t steady_now(void)
 {
@@ -226,44 +233,56 @@ static int64_t steady_now(void)
 
 /*
  * Whether the last count is still valid. A list that is counted quickly is counted each time. Otherwise the count is
- * valid while nothing has changed, and until the user's share of time (SIZE_SHARE) allows another; but at most a
- * second, because groups and policy are not compared.
+ * valid until the user's share of time (SIZE_SHARE) allows another; and while nothing has changed, for a second, because
+ * groups and policy are not compared.
  */
 static bool size_holds(const struct size *size, const struct call *call, int64_t now)
 {
 	int64_t age = now - size->at;
 
-	if (size->at == 0 || size->took < SIZE_CHEAP || size->uid != call->ctx->uid || size->gid != call->ctx->gid ||
-	    age >= ATLOCK_SECOND)
+	if (size->at == 0 || size->took < SIZE_CHEAP || !size_is_of(size, call))
 		return false;
-	return size->changed == atomic_load(&call->fs->changed) || age < SIZE_SHARE * size->took;
+	return age < SIZE_SHARE * size->took ||
+	       (age < ATLOCK_SECOND && size->changed == atomic_load(&call->fs->changed));
+}
+
+/* What is told while another thread counts: the last count, or about what the list will have. */
+static size_t size_meanwhile(const struct size *size, const struct call *call)
+{
+	struct atlock_status status;
+
+	if (size->at != 0 && size_is_of(size, call))
+		return size->size;
+	return atlock_status(call->al, &status) < 0 ? LINE_ABOUT : (status.held + status.waiting + 1) * LINE_ABOUT;
 }
 
 /* For stat(2) by name. No read relies on that size: an open file reports its own. */
 static int size_by_name(struct call *call, size_t *out)
 {
-	struct size *kept = &sizes.of[call->ctx->uid % SIZES];
+	size_t slot = call->ctx->uid % SIZES;
+	struct size *kept = &sizes.of[slot];
 	struct size size = { .uid = call->ctx->uid, .gid = call->ctx->gid, .changed = atomic_load(&call->fs->changed) };
 	int64_t begun = steady_now();
-	bool holds;
+	bool counts;
 	int err;
 
 	pthread_mutex_lock(&sizes.mutex);
-	holds = size_holds(kept, call, begun);
-	*out = kept->size;
+	counts = !size_holds(kept, call, begun) && !sizes.counting[slot];
+	*out = counts ? 0 : size_meanwhile(kept, call);
+	sizes.counting[slot] |= counts;
 	pthread_mutex_unlock(&sizes.mutex);
-	if (holds)
+	if (!counts)
 		return 0;
 	err = cursor_count(call, out);
-	if (err < 0)
-		return err;
 	size.size = *out;
 	size.at = steady_now();
 	size.took = size.at - begun;
 	pthread_mutex_lock(&sizes.mutex);
-	*kept = size;
+	if (err == 0)
+		*kept = size;
+	sizes.counting[slot] = false;
 	pthread_mutex_unlock(&sizes.mutex);
-	return 0;
+	return err;
 }
 
 /* --- An open file --- */

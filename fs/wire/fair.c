@@ -33,6 +33,7 @@ struct fair {
 	TAILQ_HEAD(, share) turns;           /* shares with requests that wait; the first is next */
 	TAILQ_HEAD(, share) idle;            /* least recently active first */
 	unsigned int idle_count;
+	unsigned int most;   /* requests of one user in progress */
 	struct share urgent; /* of no user; see is_urgent() */
 	struct share spare;  /* for new users when memory is short */
 	/* The two users that were active last, and when: enough to tell for each user whether another one is active. */
@@ -63,7 +64,7 @@ static struct request *share_take(struct share *share)
 	return request;
 }
 
-struct fair *fair_new(void)
+struct fair *fair_new(unsigned int threads)
 {
 	struct fair *fair = calloc(1, sizeof(*fair));
 
@@ -73,6 +74,7 @@ struct fair *fair_new(void)
 	TAILQ_INIT(&fair->idle);
 	share_init(&fair->urgent);
 	share_init(&fair->spare);
+	fair->most = threads / 2 > FAIR_FEW ? threads / 2 : FAIR_FEW;
 	return fair;
 }
 
@@ -151,6 +153,8 @@ static bool share_may(const struct fair *fair, const struct share *share, int64_
 {
 	int64_t others = fair->newest == share->uid ? fair->other_at : fair->newest_at;
 
+	if (share->under_way >= fair->most)
+		return false;
 	return share->under_way < FAIR_FEW || others == 0 || at - others > FAIR_RECENT;
 }
 

@@ -21,7 +21,11 @@
 struct fair;
 struct share;
 
-struct fair *fair_new(void);
+/*
+ * For a loop of so many threads. One user's requests take at most half of them, even while no other user is active: requests that
+ * take long would let a user who comes later wait until one of them has ended.
+ */
+struct fair *fair_new(unsigned int threads);
 
 /* Also drops the requests that wait. */
 void fair_free(struct fair *fair);

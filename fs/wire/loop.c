@@ -420,7 +420,9 @@ static void loop_wait(struct loop *loop)
 
 int loop_run(struct fs *fs, unsigned int max_threads, loop_seen_fn *seen)
 {
-	struct loop loop = { .fs = fs, .session = fs->session, .max = max_threads, .seen = seen, .fair = fair_new() };
+	struct loop loop = {
+		.fs = fs, .session = fs->session, .max = max_threads, .seen = seen, .fair = fair_new(max_threads)
+	};
 	struct sigaction action = { .sa_handler = interrupt };
 	pthread_condattr_t attr;
 	bool started;

@@ -28,6 +28,25 @@ python3 "$T/ask" "$MNT" name 300
 asked=$(($(used) - before))
 echo "30 counts: $counted, 300 times by name: $asked"
 [ "$asked" -lt $((5 * counted)) ] || fail "300 sizes took $asked, 30 counts $counted"
+
+# Many threads that ask at the same moment, on a descriptor that opens nothing, have it counted once, not each.
+cat >"$T/together" <<'PY'
+import os, sys, threading
+fd = os.open(sys.argv[1] + '/locks.jsonl', os.O_PATH)
+threads = [threading.Thread(target=os.fstat, args=(fd,)) for i in range(200)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+PY
+wait_until '[ "$(stat -c %s "$MNT/locks.jsonl")" = "$(wc -c <"$MNT/locks.jsonl")" ]'
+expect_ok touch "$MNT/global/changed@x"
+before=$(used)
+python3 "$T/together" "$MNT"
+together=$(($(used) - before))
+echo "200 threads at once: $together"
+[ "$together" -lt $((2 * counted + 20)) ] || fail "200 threads took $together, 30 counts $counted"
+expect_ok rm "$MNT/global/changed@x"
 wait_until '[ "$(stat -c %s "$MNT/locks.jsonl")" = "$(wc -c <"$MNT/locks.jsonl")" ]'
 expect_ok touch "$MNT/global/one-more@x"
 wait_until '[ "$(stat -c %s "$MNT/locks.jsonl")" = "$(cat "$MNT/locks.jsonl" | wc -c)" ]'

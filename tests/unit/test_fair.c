@@ -19,18 +19,31 @@ static struct share *enter(struct fair *fair, uid_t uid, uint32_t opcode)
 	return fair_enter(fair, &buf);
 }
 
-static void user_alone_has_all(void **state)
+#define THREADS 32
+
+/* Half of the threads are left for a user who comes later, however long the requests of the first take. */
+static void user_alone_has_half_of_the_threads(void **state)
 {
-	struct fair *fair = fair_new();
+	struct fair *fair = fair_new(THREADS);
 	struct share *share = NULL;
+	struct share *other;
+	struct fuse_buf buf;
 
 	(void)state;
-	for (int i = 0; i < 10; i++) {
+	for (int i = 0; i < THREADS / 2; i++) {
 		share = enter(fair, 1000, FUSE_GETATTR);
 		assert_non_null(share);
 	}
-	for (int i = 0; i < 10; i++)
+	assert_null(enter(fair, 1000, FUSE_GETATTR));
+	assert_false(fair_waits(fair));
+	other = enter(fair, 1001, FUSE_GETATTR);
+	assert_non_null(other);
+	fair_leave(fair, other);
+	for (int i = 0; i < THREADS / 2; i++)
 		fair_leave(fair, share);
+	assert_ptr_equal(fair_next(fair, &buf), share);
+	free(buf.mem);
+	fair_leave(fair, share);
 	fair_free(fair);
 }
 
@@ -38,7 +51,7 @@ static void users_of_one_remainder_have_a_share_each(void **state)
 {
 	const uid_t flood = 1000;
 	const uid_t other = flood + 256 * 1024;
-	struct fair *fair = fair_new();
+	struct fair *fair = fair_new(THREADS);
 	struct share *first = enter(fair, flood, FUSE_GETATTR);
 	struct share *second = enter(fair, other, FUSE_GETATTR);
 	struct fuse_buf buf;
@@ -66,7 +79,7 @@ static void users_of_one_remainder_have_a_share_each(void **state)
 /* A request that is answered later counts until then, whatever its thread does meanwhile. */
 static void what_is_answered_later_counts(void **state)
 {
-	struct fair *fair = fair_new();
+	struct fair *fair = fair_new(THREADS);
 	struct share *read = enter(fair, 1000, FUSE_CREATE);
 	struct share *other = enter(fair, 1001, FUSE_GETATTR);
 	struct share *later = fair_hold(fair, 1000);
@@ -89,7 +102,7 @@ static void what_is_answered_later_counts(void **state)
 /* Others wait for the directory that the kernel has locked for it. */
 static void what_holds_a_directory_is_served_before_the_rest(void **state)
 {
-	struct fair *fair = fair_new();
+	struct fair *fair = fair_new(THREADS);
 	struct share *flood = enter(fair, 1000, FUSE_GETATTR);
 	struct share *other = enter(fair, 1001, FUSE_GETATTR);
 	struct fuse_buf buf;
@@ -112,7 +125,7 @@ static void what_holds_a_directory_is_served_before_the_rest(void **state)
 /* The kernel does not say whose a RELEASE is. */
 static void closes_are_in_nobodys_way(void **state)
 {
-	struct fair *fair = fair_new();
+	struct fair *fair = fair_new(THREADS);
 	struct share *share = enter(fair, 0, FUSE_RELEASE);
 	struct share *user = enter(fair, 1000, FUSE_GETATTR);
 	struct share *root = enter(fair, 0, FUSE_GETATTR);
@@ -130,7 +143,7 @@ static void closes_are_in_nobodys_way(void **state)
 /* The sanitizer sees what is left; what is kept of users who went is bounded. */
 static void many_users_come_and_go(void **state)
 {
-	struct fair *fair = fair_new();
+	struct fair *fair = fair_new(THREADS);
 
 	(void)state;
 	for (uid_t uid = 0; uid < 100000; uid++) {
@@ -145,7 +158,7 @@ static void many_users_come_and_go(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(user_alone_has_all),
+		cmocka_unit_test(user_alone_has_half_of_the_threads),
 		cmocka_unit_test(users_of_one_remainder_have_a_share_each),
 		cmocka_unit_test(what_is_answered_later_counts),
 		cmocka_unit_test(what_holds_a_directory_is_served_before_the_rest),
