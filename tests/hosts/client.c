@@ -188,17 +188,19 @@ static void wait_for(struct client *client)
 		use(client);
 }
 
-/* Until the lock is held by the client's name. False: not in time. */
-static bool served(const struct client *client)
+/* Until the lock is held by the client's name: NULL, or why it is not. */
+static const char *served(const struct client *client)
 {
 	time_t until = time(NULL) + WAIT_MAX;
 
 	while (path_look(client->held) != 0) {
+		if (atomic_load(&stop))
+			return " ended";
 		if (time(NULL) > until)
-			return false;
+			return " lost";
 		(void)usleep(POLL);
 	}
-	return true;
+	return NULL;
 }
 
 static void queue_for(struct client *client)
@@ -212,10 +214,11 @@ static void queue_for(struct client *client)
 		client->ticket = number;
 		note(client, 'Q', number, " normal");
 	}
-	if (served(client))
+	const char *why = served(client);
+	if (why == NULL)
 		use(client);
 	else if (client->ticket != 0)
-		note(client, 'W', 0, " lost");
+		note(client, 'W', 0, why);
 }
 
 static void round_play(struct client *client)
