@@ -230,10 +230,15 @@ $(OUT)/atlock: $(call objects,$(TOOLS)) $(LIBS)
 # The assembler includes them.
 $(OUT)/obj/tools/serve/serve_asset.o: $(wildcard tools/serve/page.* tools/serve/openapi.json)
 
-$(OUT)/unit/%: $(OUT)/obj/tests/unit/%.o $(OUT)/libtest.a $(OUT)/libtools.a $(OUT)/libfs.a $(LIBS)
+$(OUT)/unit/test_fs_%: $(OUT)/obj/tests/unit/test_fs_%.o $(OUT)/libtest.a $(OUT)/libfs.a $(LIBS)
 	$(call say,LD,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(call link,$@,$^,cmocka fuse3)
+
+$(OUT)/unit/%: $(OUT)/obj/tests/unit/%.o $(OUT)/libtest.a $(OUT)/libtools.a $(LIBS)
+	$(call say,LD,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(call link,$@,$^,cmocka)
 
 $(OUT)/cluster/%: $(OUT)/obj/tests/cluster/%.o $(OUT)/libtest.a $(LIBS)
 	$(call say,LD,$@)

@@ -305,7 +305,7 @@ void cache_change(void *arg, enum atlock_change what, const struct atlock_name *
 	if (atlock_name_print(fs->al, name, path, sizeof(path)) != 0 ||
 	    node_find_kept(fs->inodes, path, cache->locks, found.what, &found.parent, &found.node) != 0)
 		return;
-	/* Attributes need no lock in the kernel: whoever has the answer to this change, or hears of it, sees it. */
+	/* Invalidating attributes takes no lock in the kernel, so it is done before the change is answered. */
 	if (found.what != NODE_KEPT_ATTR)
 		fuse_lowlevel_notify_inval_inode(fs->session, found.node, -1, 0);
 	stale_send(cache, &found, strrchr(path, '/') + 1);

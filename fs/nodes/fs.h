@@ -139,6 +139,8 @@ struct call {
 	const gid_t *groups; /* the caller's groups if they were read already (reach.h); else NULL */
 	size_t group_count;
 	struct atlock_why why;
+	const struct node *named; /* the node that names `node_lock`, see path_node_lock(); NULL: none yet */
+	struct atlock_name node_lock;
 	struct fuse_ctx opener; /* what `ctx` points to after caller_act_as_opener() */
 	char component[ATLOCK_COMPONENT_MAX + 1];
 
@@ -157,7 +159,6 @@ struct call {
 	struct found found;
 	struct cache_stamp stamp;
 	struct atlock_name lock;
-	const struct node *named; /* whose lock `lock` is, see path_node_lock(); NULL: not known */
 	struct atlock_caller caller;
 	struct atlock_request ask;
 	struct atlock_grant grant;

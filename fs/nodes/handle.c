@@ -214,6 +214,17 @@ struct content *handle_lock(struct handle *handle)
 	return content;
 }
 
+int handle_replace(struct handle *handle)
+{
+	struct content *content = handle == NULL ? NULL : handle_lock(handle);
+
+	if (content == NULL)
+		return handle == NULL ? 0 : -ENOMEM;
+	content->replace = true;
+	pthread_mutex_unlock(&content->mutex);
+	return 0;
+}
+
 bool content_is_made(const struct content *content)
 {
 	return content->text != NULL || content->dropped;

@@ -113,6 +113,9 @@ struct content *handle_content(struct handle *handle);
 /* The same with its mutex locked; the caller unlocks it. */
 struct content *handle_lock(struct handle *handle);
 
+/* The file was truncated: its next write replaces instead of merging. 0 or -ENOMEM; `handle` may be NULL. */
+int handle_replace(struct handle *handle);
+
 /* Whether there is a text, or was one until it was dropped to save memory. */
 bool content_is_made(const struct content *content);
 

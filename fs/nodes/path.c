@@ -106,10 +106,10 @@ int path_lock(struct call *call, const struct node *dir, const char *name, struc
 
 int path_node_lock(struct call *call, const struct node *node, struct atlock_name *out)
 {
-	int err = call->named == node ? 0 : path_lock(call, node->parent, node->component, &call->lock);
+	int err = call->named == node ? 0 : path_lock(call, node->parent, node->component, &call->node_lock);
 
 	call->named = err < 0 ? NULL : node;
 	if (err == 0)
-		*out = call->lock;
+		*out = call->node_lock;
 	return err;
 }

@@ -199,11 +199,6 @@ int permit_want(int flags)
 	return (flags & O_TRUNC) != 0 ? want | W_OK : want;
 }
 
-int permit_open(struct call *call, struct node *node, int flags)
-{
-	return permit(call, node, permit_want(flags));
-}
-
 /*
  * touch(1) of a directory sets its times to now, also where it cannot open it. A user who meant a lock would believe to
  * hold it. So only the owner, who made the directory, may do that; not even root on another's.

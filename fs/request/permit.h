@@ -23,9 +23,8 @@ int permit(struct call *call, struct node *node, int want);
 /* The attributes that permissions depend on: all but a size for which a text would have to be made. */
 int permit_attr(struct call *call, struct node *node, struct stat *st);
 
-/* The access that open(2) with these flags needs, and whether the caller has it. */
+/* The access that open(2) with these flags needs. */
 int permit_want(int flags);
-int permit_open(struct call *call, struct node *node, int flags);
 
 /*
  * Whether the caller may set these attributes: -EPERM, -EACCES, -EISDIR for the times of a directory. Clears the

@@ -202,17 +202,8 @@ static int file_set(struct call *call, struct node *node, struct handle *handle,
 {
 	if ((which & (FUSE_SET_ATTR_MODE | FUSE_SET_ATTR_UID | FUSE_SET_ATTR_GID)) != 0)
 		return -EPERM;
-	if ((which & FUSE_SET_ATTR_SIZE) != 0 && want->st_size == 0) {
-		if (handle != NULL) {
-			struct content *content = handle_lock(handle);
-
-			if (content == NULL)
-				return -ENOMEM;
-			content->replace = true;
-			pthread_mutex_unlock(&content->mutex);
-		}
-		return 0;
-	}
+	if ((which & FUSE_SET_ATTR_SIZE) != 0 && want->st_size == 0)
+		return handle_replace(handle);
 	return call_refuse(call, -EINVAL, ATLOCK_INVALID_REQUEST, "%s changes when something is written into it",
 			   node->component);
 }

@@ -80,7 +80,7 @@ static int list_ticket(void *arg, const struct atlock_ticket *ticket)
 static int queue_list(struct call *call, struct node *dir, struct listing *out)
 {
 	struct atlock_name lock;
-	int err = ticket_lock(call, dir, &lock);
+	int err = path_node_lock(call, dir, &lock);
 
 	return err < 0 ? err : atlock_queue_list(call->al, &lock, listing_place(out), list_ticket, out);
 }
@@ -127,7 +127,7 @@ static int queue_lookup(struct call *call, struct node *dir, const char *name, s
 	struct atlock_ticket ticket = { 0 };
 	struct ticket_name parsed;
 	struct atlock_name lock;
-	int err = ticket_lock(call, dir, &lock);
+	int err = path_node_lock(call, dir, &lock);
 
 	if (err < 0)
 		return err;
@@ -185,7 +185,7 @@ static int queue_create(struct call *call, struct node *dir, const char *name, m
 	struct atlock_grant grant;
 	struct atlock_name lock;
 	uint64_t number = 0;
-	int err = ticket_lock(call, dir, &lock);
+	int err = path_node_lock(call, dir, &lock);
 
 	(void)mode, (void)handle;
 	if (err == 0)
@@ -215,7 +215,7 @@ static int queue_own(struct call *call, struct node *dir, const char *name, stru
 		     struct atlock_ticket *ticket, struct atlock_caller *caller)
 {
 	struct ticket_name parsed;
-	int err = ticket_lock(call, dir, lock);
+	int err = path_node_lock(call, dir, lock);
 
 	if (err == 0)
 		err = ticket_find(call, lock, name, &parsed, ticket);
@@ -286,7 +286,7 @@ const struct kind kind_queue = {
 	.missing =
 		"tickets are called <priority>@<who>; a lock below a directory of custom/ needs that directory first: mkdir it",
 	.mirror = true,
-	.lock = ticket_lock,
+	.lock = path_node_lock,
 	.stat = queue_stat,
 	.lookup = queue_lookup,
 	.list = queue_list,

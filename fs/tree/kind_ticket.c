@@ -9,6 +9,7 @@
 #include "attr_of.h"
 #include "call_user.h"
 #include "handle.h"
+#include "path.h"
 #include "rows.h"
 #include "ticket_name.h"
 
@@ -32,7 +33,7 @@ static void state_clear(struct ticket_state *state)
 static int state_read(struct call *call, struct node *node, struct ticket_state *state)
 {
 	struct ticket_name name = { 0 };
-	int err = ticket_lock(call, node->parent, &state->lock);
+	int err = path_node_lock(call, node->parent, &state->lock);
 
 	if (err == 0)
 		err = ticket_find(call, &state->lock, node->component, &name, &state->ticket);
@@ -53,7 +54,7 @@ static int state_read(struct call *call, struct node *node, struct ticket_state 
 
 static int ticket_queue_lock(struct call *call, const struct node *node, struct atlock_name *out)
 {
-	return ticket_lock(call, node->parent, out);
+	return path_node_lock(call, node->parent, out);
 }
 
 static int ticket_stat(struct call *call, struct node *node, struct stat *st, struct life *life)

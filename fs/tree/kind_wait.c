@@ -72,15 +72,9 @@ static int wait_lookup(struct call *call, struct node *dir, const char *name, st
 /* `> wait/<lock>` truncates; touching it, or truncating it without writing, would look like waiting and is refused. */
 static int wait_set(struct call *call, struct node *node, struct handle *handle, const struct stat *want, int which)
 {
-	struct content *content = (which & FUSE_SET_ATTR_OPEN) != 0 ? handle_lock(handle) : NULL;
-
 	(void)node, (void)want;
-	if (content != NULL) {
-		content->replace = true;
-		pthread_mutex_unlock(&content->mutex);
-	}
 	if ((which & FUSE_SET_ATTR_OPEN) != 0)
-		return 0;
+		return handle_replace(handle);
 	return call_refuse(call, -EPERM, ATLOCK_INVALID_REQUEST,
 			   "nothing waits by touching: read a file in wait/, or write to it, to wait for its lock");
 }

@@ -56,15 +56,7 @@ static int set_size(struct call *call, const struct node *node, struct handle *h
 	if (size != 0)
 		return call_refuse(call, -EINVAL, ATLOCK_INVALID_REQUEST,
 				   "a lock's text can only be truncated to 0 bytes, for the next write to replace it");
-	if (handle != NULL) {
-		struct content *content = handle_lock(handle);
-
-		if (content == NULL)
-			return -ENOMEM;
-		content->replace = true;
-		pthread_mutex_unlock(&content->mutex);
-	}
-	return 0;
+	return handle_replace(handle);
 }
 
 /* `chown bob f`: the lock becomes bob's, under the same who. */

@@ -7,13 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "path.h"
-
-int ticket_lock(struct call *call, const struct node *dir, struct atlock_name *out)
-{
-	return path_node_lock(call, dir, out);
-}
-
 /* "<rank>-<priority>-<sequence>-..."; the rest is compared with the ticket itself. */
 static bool parse_listed(const char *text, struct ticket_name *out)
 {

@@ -20,9 +20,6 @@ int ticket_name_parse(struct call *call, const char *text, struct ticket_name *o
 /* The name that a ticket is listed under, cut at ATLOCK_COMPONENT_MAX bytes: the sequence identifies it. */
 void ticket_name_print(const struct atlock_ticket *ticket, char out[ATLOCK_COMPONENT_MAX + 1]);
 
-/* The lock whose queue `dir` is. */
-int ticket_lock(struct call *call, const struct node *dir, struct atlock_name *out);
-
 /* The ticket of that name: 0, 1 if there is none, or a negative errno. Without a who, that of the caller's session. */
 int ticket_find(struct call *call, const struct atlock_name *lock, const char *text, struct ticket_name *name,
 		struct atlock_ticket *out);

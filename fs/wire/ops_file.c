@@ -44,7 +44,7 @@ void op_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode,
 /* A file that cannot be written cannot be opened for writing: `> README` must not seem to work. */
 static int file_open(struct call *call, struct node *node, struct handle *handle)
 {
-	int err = permit_open(call, node, handle->flags);
+	int err = permit(call, node, permit_want(handle->flags));
 
 	if (handle_writes(handle) && node->kind->write == NULL)
 		return refuse_lacking(call, err);
