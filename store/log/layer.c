@@ -48,6 +48,7 @@ static struct layer *layer_make(struct layer_bytes *bytes, uint64_t base, size_t
 	layer->frozen = NULL;
 	layer->next = 0;
 	layer->overflow = 0;
+	memset(layer->ends, 0, sizeof(layer->ends));
 	layer->writes = (struct writes){ .list = layer->list, .count = 0 };
 	return layer;
 }
@@ -138,12 +139,32 @@ static size_t write_overflow(const struct txn_write *write)
 	return lmdb_pages_of_value(PAGE_LEAST, write->key.len, write->value.len);
 }
 
+/* Which of `ends` a key belongs to. In the order of keys, for every first byte; letters have one each, because tables begin with them. */
+static size_t key_class(struct slice key)
+{
+	unsigned char first = *(const unsigned char *)key.data;
+
+	if (first < 'a')
+		return 0;
+	return first - 'a' + 1 < LAYER_CLASSES ? (size_t)(first - 'a' + 1) : LAYER_CLASSES - 1;
+}
+
+/* As writes_find(), among the keys of the same table. */
+static size_t layer_find(const struct layer *layer, struct slice key, bool *same)
+{
+	size_t class = key_class(key);
+	size_t from = class == 0 ? 0 : layer->ends[class - 1];
+	struct writes table = { .list = layer->writes.list + from, .count = layer->ends[class] - from };
+
+	return from + writes_find(&table, key, same);
+}
+
 const struct txn_write *layer_get(const struct layer *layer, struct slice key)
 {
 	bool same = false;
 
 	for (; layer != NULL; layer = layer->frozen) {
-		size_t at = writes_find(&layer->writes, key, &same);
+		size_t at = layer_find(layer, key, &same);
 
 		if (same)
 			return layer->writes.list[at];
@@ -185,6 +206,7 @@ static struct layer *layer_like(const struct layer *below, size_t more)
 	layer->frozen = below->frozen == NULL ? NULL : layer_hold(below->frozen);
 	layer->next = below->next;
 	layer->overflow = below->overflow;
+	memcpy(layer->ends, below->ends, sizeof(layer->ends));
 	return layer;
 }
 
@@ -199,13 +221,15 @@ struct layer *layer_add(const struct layer *below, const struct writes *writes)
 	for (size_t i = 0; i < writes->count; i++) {
 		const struct txn_write *write = writes->list[i];
 		bool same;
-		size_t at = writes_find(old, write->key, &same);
+		size_t at = layer_find(below, write->key, &same);
 
 		list_append(layer, old->list + done, at - done);
 		list_append(layer, &writes->list[i], 1);
 		layer->overflow += write_overflow(write);
 		if (same)
 			layer->overflow -= write_overflow(old->list[at]);
+		for (size_t class = same ? LAYER_CLASSES : key_class(write->key); class < LAYER_CLASSES; class ++)
+			layer->ends[class]++;
 		done = at + same;
 	}
 	list_append(layer, old->list + done, old->count - done);

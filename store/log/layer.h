@@ -8,6 +8,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
+#define LAYER_CLASSES 32
 #define LAYER_MAX 2048 /* writes, and pages of long values: all of them are gone through for each commit */
 
 /*
@@ -21,9 +22,10 @@ struct layer {
 	_Atomic unsigned int refs;
 	struct layer_bytes *bytes; /* shared by all layers that came one after the other */
 	uint64_t base;
-	struct layer *frozen; /* NULL: no flush runs */
-	uint64_t next;        /* mark of the transaction that `frozen` becomes; 0: none */
-	size_t overflow;      /* pages of values that do not fit a leaf */
+	struct layer *frozen;         /* NULL: no flush runs */
+	uint64_t next;                /* mark of the transaction that `frozen` becomes; 0: none */
+	size_t overflow;              /* pages of values that do not fit a leaf */
+	uint32_t ends[LAYER_CLASSES]; /* where the keys of each class end in `writes`; see key_class() */
 	struct writes writes;
 	size_t capacity; /* of the list */
 	struct txn_write *list[];
