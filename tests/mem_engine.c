@@ -141,7 +141,9 @@ static int world_commit(struct mem_world *world, const struct store_txn *txn)
 		return -EIO;
 	if (fails && !crashes)
 		return -world->faults.fail_error;
-	txn_each_write(txn, world_apply, world);
+	const struct writes *writes = txn_commit(txn).writes;
+	for (size_t i = 0; i < writes->count; i++)
+		world_apply(world, writes->list[i]);
 	world->counts.commits++;
 	return crashes ? -EIO : 0;
 }

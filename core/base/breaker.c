@@ -1,16 +1,5 @@
 #include "breaker.h"
 
-static const char *const names[] = {
-	[BREAKER_CLOSED] = "closed",
-	[BREAKER_OPEN] = "open",
-	[BREAKER_HALF_OPEN] = "half-open",
-};
-
-const char *breaker_state_name(enum breaker_state state)
-{
-	return (unsigned int)state < sizeof(names) / sizeof(names[0]) ? names[state] : "unknown";
-}
-
 void breaker_init(struct breaker *breaker, const struct breaker_limits *limits)
 {
 	*breaker = (struct breaker){ .limits = limits, .state = BREAKER_CLOSED, .pause = limits->pause };

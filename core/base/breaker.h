@@ -36,9 +36,6 @@ void breaker_init(struct breaker *breaker, const struct breaker_limits *limits);
 bool breaker_admit(struct breaker *breaker, int64_t now);
 void breaker_done(struct breaker *breaker, bool ok, int64_t now, uint64_t random);
 
-/* "closed", "open", "half-open". Never NULL. */
-const char *breaker_state_name(enum breaker_state state);
-
 /* Returns the next pause before a retry: `pause` varied by up to a quarter. Then doubles `pause`, up to `max`. */
 int64_t breaker_backoff(int64_t *pause, int64_t max, uint64_t random);
 

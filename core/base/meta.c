@@ -89,7 +89,8 @@ int meta_print(const struct meta *meta, char **out, size_t *out_len, struct atlo
 	return 0;
 }
 
-int meta_put_all(struct meta *meta, const char *text, size_t len, struct atlock_why *why)
+/* Adds all lines of a text except those without a key. */
+static int meta_put_all(struct meta *meta, const char *text, size_t len, struct atlock_why *why)
 {
 	struct meta_line line;
 	int err = 0;

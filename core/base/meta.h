@@ -2,8 +2,8 @@
  * The user's own keys of a lock, as "key=value" lines. Private to core/.
  *
  *	struct meta meta = { .count = 0 };
- *	meta_put_all(&meta, old, old_len, why);
- *	meta_put_all(&meta, new, new_len, why);
+ *	while (meta_next(&text, &len, &line))
+ *		meta_put(&meta, &line, why);
  *	meta_print(&meta, &text, &len, why);	meta_merge() does all of this
  */
 #ifndef CORE_META_H
@@ -38,9 +38,6 @@ struct meta_line *meta_find(struct meta *meta, const char *key, size_t len);
 
 /* Adds a line, or replaces the one with the same key. -EDQUOT above ATLOCK_META_KEYS. */
 int meta_put(struct meta *meta, const struct meta_line *line, struct atlock_why *why);
-
-/* Adds all lines of a text except those without a key. */
-int meta_put_all(struct meta *meta, const char *text, size_t len, struct atlock_why *why);
 
 /* Writes the lines into a malloc'ed text with a NUL. -EDQUOT above ATLOCK_META_BYTES, -ENOMEM. */
 int meta_print(const struct meta *meta, char **out, size_t *out_len, struct atlock_why *why);

@@ -87,7 +87,4 @@ int fsck_owners(struct fsck *fsck);
 int fsck_counts(struct fsck *fsck);
 int fsck_others(struct fsck *fsck);
 
-/* Moves a directory that has lost its place, or blocks another name, to custom/ as "lost-<id>". */
-int fsck_dir_lose(struct fsck *fsck, uint64_t id);
-
 #endif

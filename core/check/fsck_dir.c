@@ -94,7 +94,8 @@ static int name_taken(struct fsck *fsck, const char *name)
 	return rc < 0 ? rc : rc == 0;
 }
 
-int fsck_dir_lose(struct fsck *fsck, uint64_t id)
+/* Moves a directory that has lost its place, or blocks another name, to custom/ as "lost-<id>". */
+static int dir_lose(struct fsck *fsck, uint64_t id)
 {
 	struct record_dir record;
 	struct record_key entry;
@@ -128,7 +129,7 @@ int fsck_dir_lose(struct fsck *fsck, uint64_t id)
 static int lose(struct fsck *fsck, struct slice key, uint64_t id, const char *what)
 {
 	fsck_problem(fsck, key, what, "moved to custom/ as lost-<id>");
-	return fsck->fix ? fsck_dir_lose(fsck, id) : 0;
+	return fsck->fix ? dir_lose(fsck, id) : 0;
 }
 
 /* --- Entries --- */
@@ -182,7 +183,7 @@ static int place_one(struct fsck *fsck, struct slice key, uint64_t id, const str
 	if (rc == 1) {
 		fsck_problem(fsck, key, "the directory's parent is not there",
 			     "the parent is made anew in custom/ as lost-<id>, for root alone");
-		rc = fsck->fix ? fsck_dir_lose(fsck, record->parent) : 0;
+		rc = fsck->fix ? dir_lose(fsck, record->parent) : 0;
 	}
 	if (rc == 0)
 		rc = entry_get(fsck, record->parent, record->name, &found);

@@ -22,7 +22,8 @@ static const char *const commands[ATLANTIS_COMMANDS] = {
 	"autoplan", "version", "import", "state",        "cancel",
 };
 
-const char *atlantis_command_name(int64_t number)
+/* "apply" for 0; NULL for a number without a command. */
+static const char *command_name(int64_t number)
 {
 	return number >= 0 && number < ATLANTIS_COMMANDS ? commands[number] : NULL;
 }
@@ -222,11 +223,11 @@ int atlantis_lock_record(const struct json_t *value, const char *found, struct a
 	return err == 0 ? lock_text(value, record, why) : err;
 }
 
-int atlantis_global_record(const struct json_t *value, const char *found, struct atlock_foreign_record *record,
-			   struct atlock_why *why)
+static int global_record(const struct json_t *value, const char *found, struct atlock_foreign_record *record,
+			 struct atlock_why *why)
 {
 	int64_t number = atlantis_integer(value, "CommandName");
-	const char *command = atlantis_command_name(number);
+	const char *command = command_name(number);
 	time_t when = (time_t)atlantis_integer(value, "LockMetadata.UnixTime");
 	char time[32] = "";
 	struct tm tm;
@@ -253,7 +254,7 @@ int atlantis_record(enum atlock_foreign_kind kind, const struct json_t *value, c
 							struct atlock_foreign_record *, struct atlock_why *) = {
 		[ATLOCK_FOREIGN_LOCK] = atlantis_lock_record,
 		[ATLOCK_FOREIGN_PULL] = atlantis_pull_record,
-		[ATLOCK_FOREIGN_GLOBAL] = atlantis_global_record,
+		[ATLOCK_FOREIGN_GLOBAL] = global_record,
 	};
 
 	atlock_foreign_clear(record);

@@ -33,8 +33,7 @@ int64_t atlantis_integer(const struct json_t *value, const char *path);
 /* Removes "." and empty components; "." for the root. -EINVAL for "..", -ENAMETOOLONG. */
 int atlantis_path_clean(const char *path, char *out, size_t len);
 
-/* "apply" for 0; NULL for a number without a command. The second does the reverse, or returns -1. */
-const char *atlantis_command_name(int64_t number);
+/* The number of a command, 0 for "apply"; -1: there is none of that name. */
 int atlantis_command_number(const char *name);
 
 /* Converts the status numbers of versions before 0.25, which inserted one. */
@@ -60,7 +59,5 @@ int atlantis_lock_record(const struct json_t *value, const char *found, struct a
 			 struct atlock_why *why);
 int atlantis_pull_record(const struct json_t *value, const char *found, struct atlock_foreign_record *record,
 			 struct atlock_why *why);
-int atlantis_global_record(const struct json_t *value, const char *found, struct atlock_foreign_record *record,
-			   struct atlock_why *why);
 
 #endif

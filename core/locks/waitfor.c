@@ -47,7 +47,7 @@ struct actor actor_of_caller(struct slice lock, const struct op *op, const struc
 }
 
 /* Compares as rules_is_holder() does. */
-bool actor_same(const struct actor *a, const struct actor *b)
+static bool actor_same(const struct actor *a, const struct actor *b)
 {
 	if (!slice_equal(a->owner, b->owner) || !slice_equal(a->who, b->who) || !slice_equal(a->repo, b->repo))
 		return false;

@@ -46,7 +46,6 @@ struct waitfor {
 
 struct actor actor_of(struct slice lock, const struct record_holder *holder);
 struct actor actor_of_caller(struct slice lock, const struct op *op, const struct atlock_caller *caller);
-bool actor_same(const struct actor *a, const struct actor *b);
 
 /* Whether the actor waits, by its own ticket or behind a call: 1 or 0. */
 int actor_waits(struct op *op, const struct actor *actor);

@@ -34,7 +34,7 @@ static const char *const level_names[] = {
 	[HEALTH_FAILING] = "failing",
 };
 
-const char *health_level_name(enum health_level level)
+static const char *level_name(enum health_level level)
 {
 	return level_names[level];
 }
@@ -383,11 +383,11 @@ char *atlock_health_text(struct atlock *al, bool probe, size_t *len)
 		return NULL;
 	health_look(al, probe, &report);
 	if (report.worst == NULL)
-		fprintf(out, "%s\n", health_level_name(report.level));
+		fprintf(out, "%s\n", level_name(report.level));
 	else
-		fprintf(out, "%s %s: %s\n", health_level_name(report.level), report.worst->name, report.worst->text);
+		fprintf(out, "%s %s: %s\n", level_name(report.level), report.worst->name, report.worst->text);
 	for (size_t i = 0; i < HEALTH_CHECKS; i++)
-		fprintf(out, "%s=%s%s%s\n", report.checks[i].name, health_level_name(report.checks[i].level),
+		fprintf(out, "%s=%s%s%s\n", report.checks[i].name, level_name(report.checks[i].level),
 			report.checks[i].text[0] != '\0' ? " " : "", report.checks[i].text);
 	print_counts(out, al);
 	if (fclose(out) == 0)

@@ -57,7 +57,4 @@ void health_searched(struct atlock *al, int result);
 /* Makes all checks. With `probe` the store is checked by a commit, else by the result of the last one. */
 void health_look(struct atlock *al, bool probe, struct health_report *out);
 
-/* "ok", "degraded", "failing". Never NULL. */
-const char *health_level_name(enum health_level level);
-
 #endif

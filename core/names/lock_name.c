@@ -343,20 +343,6 @@ int name_check(const struct atlock_name *name)
 	return tree && name->len > least && name->len <= sizeof(name->key) ? 0 : -EINVAL;
 }
 
-int name_custom_dir(const struct atlock_name *name, uint64_t *dir, const char **leaf, size_t *leaf_len)
-{
-	uint64_t id = 0;
-
-	if (name_check(name) || atlock_name_tree(name) != ATLOCK_CUSTOM)
-		return -EINVAL;
-	for (size_t i = 1; i <= sizeof(id); i++)
-		id = id << 8 | name->key[i];
-	*dir = id;
-	*leaf = (const char *)name->key + 1 + sizeof(id);
-	*leaf_len = name->len - 1 - sizeof(id);
-	return 0;
-}
-
 int name_shared(struct slice lock, struct slice *resource)
 {
 	const unsigned char *key = lock.data;

@@ -31,12 +31,6 @@ void name_from_key(struct atlock_name *name, struct slice key);
 /* Whether a lock is in exactly this repository. */
 bool name_in_repo(struct slice lock, struct slice repo);
 
-/*
- * Directory id and last component of a name in custom/. `leaf` points into `name` and has no NUL. -EINVAL for another
- * tree.
- */
-int name_custom_dir(const struct atlock_name *name, uint64_t *dir, const char **leaf, size_t *leaf_len);
-
 /* The resource of a name in shared/. -EINVAL for another tree. */
 int name_shared(struct slice lock, struct slice *resource);
 

@@ -25,7 +25,8 @@ uint8_t owners_type_byte(enum atlock_reference_type type)
 	return types[type].byte;
 }
 
-int owners_type_of(uint8_t byte)
+/* The type of a byte; -1: none. */
+static int type_of(uint8_t byte)
 {
 	for (int i = 0; i < ATLOCK_REFERENCE_TYPES; i++)
 		if (types[i].byte == byte)
@@ -43,7 +44,7 @@ int owners_key_split(struct slice key, struct reference_key *out)
 	const char *url = (const char *)key.data + 1;
 	const char *end = key.len > 1 ? memchr(url, '\0', key.len - 1) : NULL;
 	size_t rest = end != NULL ? (size_t)((const char *)key.data + key.len - end) : 0;
-	int type = rest > 2 ? owners_type_of((uint8_t)end[1]) : -1;
+	int type = rest > 2 ? type_of((uint8_t)end[1]) : -1;
 
 	if (type < 0 || end == url || (size_t)(end - url) > ATLOCK_URL_MAX || rest - 2 > ATLOCK_COMPONENT_MAX)
 		return -EBADMSG;

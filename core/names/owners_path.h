@@ -7,9 +7,8 @@
 #include "atlock.h"
 #include "store.h"
 
-/* A type's byte in keys; the type of a byte (-1: none); the name of a type's directory. */
+/* A type's byte in keys; the name of a type's directory. */
 uint8_t owners_type_byte(enum atlock_reference_type type);
-int owners_type_of(uint8_t byte);
 const char *owners_type_name(enum atlock_reference_type type);
 
 /* The parts of a reference's key, pointing into it. -EBADMSG for a malformed key. */

@@ -82,12 +82,6 @@ static void entry_remove(struct watch *watch, struct watched *entry)
 	entry->pidfd = -1;
 }
 
-static void watched_drop(struct watch *watch, struct watched *entry)
-{
-	entry_remove(watch, entry);
-	free(entry);
-}
-
 /* Caller holds the mutex. */
 static void entry_leave(struct watch *watch, struct watched *entry)
 {
@@ -109,8 +103,10 @@ void watch_free(struct watch *watch)
 		struct watched *entry;
 		struct watched *next;
 
-		LIST_FOREACH_SAFE(entry, &watch->buckets[i], link, next)
-			watched_drop(watch, entry);
+		LIST_FOREACH_SAFE(entry, &watch->buckets[i], link, next) {
+			entry_remove(watch, entry);
+			free(entry);
+		}
 	}
 	while (!TAILQ_EMPTY(&watch->left)) {
 		struct watched *entry = TAILQ_FIRST(&watch->left);
@@ -264,21 +260,6 @@ bool watch_empty(struct watch *watch)
 	empty = watch->count == 0;
 	pthread_mutex_unlock(&watch->mutex);
 	return empty;
-}
-
-int watch_remove(struct watch *watch, pid_t pid, uint64_t start)
-{
-	struct watched *entry;
-	int outcome = 1;
-
-	pthread_mutex_lock(&watch->mutex);
-	entry = watched_find(watch, pid, start);
-	if (entry != NULL) {
-		watched_drop(watch, entry);
-		outcome = 0;
-	}
-	pthread_mutex_unlock(&watch->mutex);
-	return outcome;
 }
 
 int watch_fd(const struct watch *watch)

@@ -39,9 +39,6 @@ int watch_add(struct watch *watch, pid_t pid, uint64_t start, uid_t uid);
 bool watch_has(struct watch *watch, pid_t pid, uint64_t start);
 bool watch_empty(struct watch *watch);
 
-/* Stops watching the process: 0, or 1 if it was not watched. */
-int watch_remove(struct watch *watch, pid_t pid, uint64_t start);
-
 /* Readable while a watched process has exited and is not reaped. Belongs to the set; only poll it. */
 int watch_fd(const struct watch *watch);
 

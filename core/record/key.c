@@ -192,14 +192,6 @@ void record_key_set_id(struct record_key *key, uint64_t time, uint32_t random, u
 	key_big(key, token, 8);
 }
 
-struct record_key record_key_id(uint64_t time, uint32_t random, uint64_t token)
-{
-	struct record_key key;
-
-	record_key_set_id(&key, time, random, token);
-	return key;
-}
-
 void record_key_set_held(struct record_key *key, enum record_table table, struct slice owner, struct slice who,
 			 uint64_t number)
 {

@@ -73,7 +73,6 @@ struct record_key record_key_ticket(struct slice lock, uint8_t rank, uint64_t ti
 struct record_key record_key_holder(enum record_table table, struct slice owner, struct slice who); /* prefix */
 struct record_key record_key_held(enum record_table table, struct slice owner, struct slice who, uint64_t number);
 struct record_key record_key_ids(uint64_t time, uint32_t random); /* prefix: the printed id without the owner */
-struct record_key record_key_id(uint64_t time, uint32_t random, uint64_t token);
 struct record_key record_key_due(int64_t instant, enum record_due kind, uint64_t number);
 struct record_key record_key_event(uint16_t chain, uint64_t seq);
 struct record_key record_key_days(uint16_t chain);              /* prefix of all days */

@@ -31,16 +31,23 @@ static int locks_count(struct op *op, struct slice owner, uint64_t *out)
 	return rc;
 }
 
+/* Whether a user may have one lock more of at most `max`: 0, or 1 and how many there are. */
+static int locks_fill(struct op *op, struct slice owner, uint64_t max, uint64_t *count)
+{
+	int rc = is_limited(op, op->options->max_locks_per_user) ? locks_count(op, owner, count) : 1;
+
+	if (rc != 0)
+		return rc < 0 ? rc : 0;
+	return *count >= max;
+}
+
 int limit_locks(struct op *op, struct slice owner)
 {
 	uint64_t max = (uint64_t)op->options->max_locks_per_user;
 	uint64_t count;
-	int rc;
+	int rc = locks_fill(op, owner, max, &count);
 
-	if (!is_limited(op, op->options->max_locks_per_user))
-		return 0;
-	rc = locks_count(op, owner, &count);
-	if (rc < 0 || count < max)
+	if (rc <= 0)
 		return rc;
 	return why_set(op->why, -EDQUOT, ATLOCK_QUOTA,
 		       "%.*s holds or waits for %" PRIu64
@@ -52,12 +59,9 @@ int limit_gifts(struct op *op, struct slice owner)
 {
 	uint64_t max = ((uint64_t)op->options->max_locks_per_user + GIFTS_SHARE - 1) / GIFTS_SHARE;
 	uint64_t count;
-	int rc;
+	int rc = locks_fill(op, owner, max, &count);
 
-	if (!is_limited(op, op->options->max_locks_per_user))
-		return 0;
-	rc = locks_count(op, owner, &count);
-	if (rc < 0 || count < max)
+	if (rc <= 0)
 		return rc;
 	return why_set(
 		op->why, -EDQUOT, ATLOCK_QUOTA,

@@ -9,7 +9,11 @@
 #include "place.h"
 #include "why.h"
 
-int by_spell(struct slice text, char out[ATLOCK_COMPONENT_MAX + 1])
+/*
+ * Spells one group's component. A who is stored as it was spelled after '@', and that mostly is a component already. Any other
+ * text is escaped as names are. Returns its length, or -ENAMETOOLONG.
+ */
+static int by_spell(struct slice text, char out[ATLOCK_COMPONENT_MAX + 1])
 {
 	if (escape_check(ESCAPE_WHO, true, text.data, text.len, NULL) != 0)
 		return escape_encode(ESCAPE_WHO, true, text.data, text.len, out, ATLOCK_COMPONENT_MAX + 1);

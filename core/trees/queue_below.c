@@ -64,10 +64,10 @@ static int trees_in_txn(struct op *op)
 
 /* --- Other trees than custom/: keys are paths --- */
 
-static int paths_in_txn(struct op *op)
+/* Shows each child that has a queue, of a name that others begin with. */
+static int children_show(struct op *op, const struct list *list, const struct atlock_name *within)
 {
-	const struct list *list = op->arg;
-	struct record_key prefix = record_key_of(TABLE_QUEUE, name_slice(&list->prefix));
+	struct record_key prefix = record_key_of(TABLE_QUEUE, name_slice(within));
 	struct child_walk child;
 	int rc;
 
@@ -78,6 +78,13 @@ static int paths_in_txn(struct op *op)
 			return rc;
 	}
 	return rc < 0 ? rc : 0;
+}
+
+static int paths_in_txn(struct op *op)
+{
+	const struct list *list = op->arg;
+
+	return children_show(op, list, &list->prefix);
 }
 
 int atlock_queue_children(struct atlock *al, const char *dir, struct atlock_place *place, atlock_group_fn *fn,
@@ -198,19 +205,9 @@ static int show_dirs(struct op *op, const struct list *list)
 static int show_locks(struct op *op, const struct list *list)
 {
 	struct atlock_name within;
-	struct record_key prefix;
-	struct child_walk child;
-	int rc;
 
 	dir_key(&within, list->dir, slice_of(""));
-	prefix = record_key_of(TABLE_QUEUE, name_slice(&within));
-	child_walk_start(&child, &prefix, list->place);
-	while ((rc = child_walk_next(op, &child)) == 0) {
-		rc = list->fn(list->arg, child.component);
-		if (rc != 0)
-			return rc;
-	}
-	return rc < 0 ? rc : 0;
+	return children_show(op, list, &within);
 }
 
 static int dir_in_txn(struct op *op)

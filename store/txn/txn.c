@@ -83,17 +83,6 @@ int txn_run(struct store_txn *txn, void *view, store_fn *fn, void *arg)
 	return rc >= 0 && txn->error != 0 ? txn->error : rc;
 }
 
-int txn_each_write(const struct store_txn *txn, int (*each)(void *arg, const struct txn_write *write), void *arg)
-{
-	for (size_t i = 0; i < txn->writes.count; i++) {
-		int rc = each(arg, txn->writes.list[i]);
-
-		if (rc != 0)
-			return rc;
-	}
-	return 0;
-}
-
 struct txn_commit txn_commit(const struct store_txn *txn)
 {
 	return (struct txn_commit){

@@ -41,9 +41,6 @@ void txn_lend(struct store_txn *txn, struct arena *arena);
  */
 int txn_run(struct store_txn *txn, void *view, store_fn *fn, void *arg);
 
-/* Calls `each` for every write in key order until it returns non-zero; returns that, or 0. */
-int txn_each_write(const struct store_txn *txn, int (*each)(void *arg, const struct txn_write *write), void *arg);
-
 /*
  * What the engine commits after a function returned >= 0. The read set has each key that the function read from the engine, present or
  * absent, and each key that a scan returned; ranges are not in it. An engine that compares applies the writes only if all of these keys

@@ -102,7 +102,10 @@ static int recorded_run(struct store_txn *txn, void *arg)
 	int rc = call->fn(txn, call->arg);
 
 	if (rc >= 0 && recording != NULL) {
-		(void)txn_each_write(txn, tape_write, recording);
+		const struct writes *writes = txn_commit(txn).writes;
+
+		for (size_t i = 0; i < writes->count; i++)
+			tape_write(recording, writes->list[i]);
 		tape_add(recording, &commit, sizeof(commit));
 		recording->commits++;
 	}

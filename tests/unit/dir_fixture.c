@@ -95,19 +95,17 @@ struct listing {
 static int list_one(void *arg, const struct atlock_dir *dir, const struct atlock_view *lock)
 {
 	struct listing *listing = arg;
-	const char *leaf;
-	uint64_t parent;
-	size_t len;
-
 	assert_true((dir == NULL) != (lock == NULL));
 	if (dir != NULL) {
 		strlcat(listing->out, dir->name, listing->len);
 		strlcat(listing->out, "/ ", listing->len);
 	} else {
+		const size_t before = 1 + sizeof(uint64_t); /* the tree's byte and the directory's number */
 		size_t used = strlen(listing->out);
 
-		assert_int_equal(name_custom_dir(&lock->name, &parent, &leaf, &len), 0);
-		(void)snprintf(listing->out + used, listing->len - used, "%.*s ", (int)len, leaf);
+		assert_int_equal(atlock_name_tree(&lock->name), ATLOCK_CUSTOM);
+		(void)snprintf(listing->out + used, listing->len - used, "%.*s ", (int)(lock->name.len - before),
+			       (const char *)lock->name.key + before);
 	}
 	return --listing->left == 0;
 }
