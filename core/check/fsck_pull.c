@@ -6,7 +6,7 @@
 #include "pull_store.h"
 
 /* The pull request in a key: the bytes after the table's letter, up to a NUL. */
-static int pull_of(struct slice key, struct atlock_pull_name *out)
+static int pull_parse(struct slice key, struct atlock_pull_name *out)
 {
 	char path[sizeof("pulls/") + STORE_KEY_MAX];
 	struct slice rest = fsck_rest(key);
@@ -56,7 +56,7 @@ static int project_one(struct fsck *fsck, struct slice key, struct slice value)
 	struct record_project record = { .status = 0 };
 	int rc;
 
-	if (end == NULL || end + 1 == (const char *)key.data + key.len || pull_of(key, &pull) < 0)
+	if (end == NULL || end + 1 == (const char *)key.data + key.len || pull_parse(key, &pull) < 0)
 		return fsck_drop(fsck, key, "the project's key is damaged");
 	rc = fsck_decode(fsck, RECORD_PROJECT, key, value, &record);
 	if (rc < 0)
@@ -72,7 +72,7 @@ static int text_one(struct fsck *fsck, struct slice key, struct slice value)
 	struct slice left;
 	int rc;
 
-	if (pull_of(key, &pull) < 0)
+	if (pull_parse(key, &pull) < 0)
 		return fsck_drop(fsck, key, "no pull request can have this name");
 	rc = fsck_sealed(fsck, key, value);
 	if (rc == 0)
@@ -89,7 +89,7 @@ static int pull_one(struct fsck *fsck, struct slice key, struct slice value)
 	uint64_t projects;
 	int rc;
 
-	if (pull_of(key, &pull) < 0)
+	if (pull_parse(key, &pull) < 0)
 		return fsck_drop(fsck, key, "no pull request can have this name");
 	/* A damaged one with parts left has been rebuilt before this. */
 	rc = fsck_decode(fsck, RECORD_PULL, key, value, &record);

@@ -9,11 +9,6 @@ static const char custom[] = "custom/";
 /* A refusal names a path of the mount; of a longer path than this only the end is stored. */
 #define SUBJECT_WHOLE 254
 
-static bool begins(struct slice text, const char *with)
-{
-	return text.len >= strlen(with) && memcmp(text.data, with, strlen(with)) == 0;
-}
-
 static struct slice without(struct slice text, size_t n)
 {
 	return (struct slice){ (const char *)text.data + n, text.len - n };
@@ -31,7 +26,7 @@ static struct slice event_path(const struct record_event *event, bool *whole)
 	path = event->old;
 	*whole = path.len <= SUBJECT_WHOLE;
 	for (size_t i = 0; i < sizeof(mirrors) / sizeof(mirrors[0]); i++)
-		if (begins(path, mirrors[i]))
+		if (slice_begins(path, slice_of(mirrors[i])))
 			path = without(path, strlen(mirrors[i]));
 	return path;
 }
@@ -89,5 +84,5 @@ int event_is_shown(struct op *op, struct event_shown *shown, const struct record
 	path = event_path(event, &whole);
 	if (!whole)
 		return 0;
-	return begins(path, custom) ? path_is_shown(op, shown, path, event->wall) : 1;
+	return slice_begins(path, slice_of(custom)) ? path_is_shown(op, shown, path, event->wall) : 1;
 }

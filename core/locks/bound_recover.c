@@ -9,11 +9,6 @@
 #include "lock_hold.h"
 #include "scan.h"
 
-static bool slice_starts(struct slice text, const char *prefix)
-{
-	return text.len >= strlen(prefix) && memcmp(text.data, prefix, strlen(prefix)) == 0;
-}
-
 /* Tickets and locks of another host are skipped: its manager can still answer its calls. */
 static bool is_elsewhere(const struct op *op, struct slice host)
 {
@@ -43,8 +38,8 @@ static int recover_lock(struct op *op, struct slice lock)
 static int recover_ticket(struct op *op, struct slice lock, const struct ticket *ticket)
 {
 	const struct record_ticket *record = &ticket->record;
-	bool gone = record->wait != 0 || slice_starts(record->holder.who, "flock:") ||
-		    (slice_starts(record->holder.who, "pid:") && record->holder.boot != op->al->boot);
+	bool gone = record->wait != 0 || slice_begins(record->holder.who, slice_of("flock:")) ||
+		    (slice_begins(record->holder.who, slice_of("pid:")) && record->holder.boot != op->al->boot);
 	int rc;
 
 	if (is_elsewhere(op, record->holder.host))

@@ -1,4 +1,4 @@
-/* Parts of lock.c that other operations share. Private to core/; all of it runs inside an operation's transaction. */
+/* What several operations do with one lock: take it, take it again, release it, refuse it. Private to core/; all of it runs inside an operation's transaction. */
 #ifndef CORE_LOCK_HOLD_H
 #define CORE_LOCK_HOLD_H
 

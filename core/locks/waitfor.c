@@ -18,17 +18,12 @@ struct mark {
 
 /* --- Actors --- */
 
-static bool slice_starts(struct slice text, const char *prefix)
-{
-	return text.len >= strlen(prefix) && memcmp(text.data, prefix, strlen(prefix)) == 0;
-}
-
 static struct slice actor_repo(struct slice lock, struct slice who)
 {
 	const char *key = lock.data;
 	const char *end;
 
-	if (!slice_starts(who, "pr:") || lock.len == 0 || key[0] != 'r')
+	if (!slice_begins(who, slice_of("pr:")) || lock.len == 0 || key[0] != 'r')
 		return (struct slice){ NULL, 0 };
 	end = memmem(key, lock.len, "/-/", 3);
 	return (struct slice){ key, end != NULL ? (size_t)(end - key) : lock.len };
@@ -51,11 +46,11 @@ static bool actor_same(const struct actor *a, const struct actor *b)
 {
 	if (!slice_equal(a->owner, b->owner) || !slice_equal(a->who, b->who) || !slice_equal(a->repo, b->repo))
 		return false;
-	if (slice_starts(a->who, "pid:"))
+	if (slice_begins(a->who, slice_of("pid:")))
 		return a->boot == b->boot && a->start == b->start;
-	if (slice_starts(a->who, "sid:"))
+	if (slice_begins(a->who, slice_of("sid:")))
 		return a->boot == b->boot && (a->start == b->start || a->start == 0 || b->start == 0);
-	return a->boot == b->boot || !slice_starts(a->who, "flock:");
+	return a->boot == b->boot || !slice_begins(a->who, slice_of("flock:"));
 }
 
 /* Hashes only the fields that must be equal byte by byte; actor_same() compares the others. */

@@ -6,11 +6,6 @@
 #include "owed.h"
 #include "tally.h"
 
-bool slice_equal(struct slice a, struct slice b)
-{
-	return a.len == b.len && (a.len == 0 || memcmp(a.data, b.data, a.len) == 0);
-}
-
 static int table_put_raw(struct op *op, const struct record_key *key, struct slice value)
 {
 	return store_put(op->txn, record_key_slice(key), value);

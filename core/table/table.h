@@ -80,6 +80,4 @@ int table_ticket_find(struct op *op, struct slice lock, uint64_t number, struct 
 int table_queue_get(struct op *op, struct slice lock, struct record_queue *out);
 int table_queue_put(struct op *op, struct slice lock, const struct record_queue *queue);
 
-bool slice_equal(struct slice a, struct slice b);
-
 #endif

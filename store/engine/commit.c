@@ -13,12 +13,13 @@
  */
 #include "commit.h"
 
+#include "engine_time.h"
+
 #include <errno.h>
 #include <limits.h>
 #include <linux/futex.h>
 #include <sched.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #define GATHER_PART 4              /* of the last commit's time */
@@ -124,14 +125,6 @@ static void batch_answer(struct commit_queue *queue, struct job_list *batch, con
 	}
 }
 
-static int64_t clock_now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
-}
-
 /* Waits for as many jobs as the last batch had; after a batch of one it does not wait. */
 static void batch_gather(struct commit_queue *queue, bool handed_over)
 {
@@ -142,8 +135,9 @@ static void batch_gather(struct commit_queue *queue, bool handed_over)
 	if (!queue->gather || here >= expected)
 		return;
 	int64_t wait = queue->last_time / GATHER_PART;
-	int64_t until = clock_now() + (wait < GATHER_MAX ? wait : GATHER_MAX);
-	while (atomic_load_explicit(&queue->waiting, memory_order_relaxed) < expected && clock_now() < until)
+	int64_t until = engine_time(CLOCK_MONOTONIC) + (wait < GATHER_MAX ? wait : GATHER_MAX);
+	while (atomic_load_explicit(&queue->waiting, memory_order_relaxed) < expected &&
+	       engine_time(CLOCK_MONOTONIC) < until)
 		(void)sched_yield();
 }
 
@@ -157,9 +151,9 @@ static void batch_lead(struct commit_queue *queue, const struct store_job *self,
 	queue->last_batch = atomic_exchange_explicit(&queue->waiting, 0, memory_order_relaxed);
 	pthread_mutex_unlock(&queue->lock);
 
-	int64_t begun = clock_now();
+	int64_t begun = engine_time(CLOCK_MONOTONIC);
 	queue->run(queue->engine, &batch);
-	queue->last_time = clock_now() - begun;
+	queue->last_time = engine_time(CLOCK_MONOTONIC) - begun;
 	atomic_fetch_add_explicit(&queue->commit_time, (uint64_t)queue->last_time, memory_order_relaxed);
 	batch_answer(queue, &batch, self);
 }

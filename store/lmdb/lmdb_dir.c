@@ -79,7 +79,7 @@ static int dir_make(const char *path)
 	return mkdir(part, 0700) < 0 && errno != EEXIST ? -errno : 0;
 }
 
-static int dir_check(struct lmdb_dir *dir, const char *path, char *why, size_t whylen)
+static int place_check(struct lmdb_dir *dir, const char *path, char *why, size_t whylen)
 {
 	struct statfs fs;
 	struct stat st;
@@ -293,7 +293,7 @@ int lmdb_dir_open(struct lmdb_dir *dir, const char *path, const struct store_opt
 	dir->fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (dir->fd < 0)
 		return dir_refuse(path, "opened", -errno, why, whylen);
-	rc = dir_check(dir, path, why, whylen);
+	rc = place_check(dir, path, why, whylen);
 	if (rc == 0 && !dir_register(dir))
 		rc = store_refuse(why, whylen, -EBUSY, "store %s is already open in this process (%ld)", path,
 				  (long)getpid());

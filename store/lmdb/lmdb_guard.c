@@ -14,6 +14,7 @@
 
 #include "commit_log.h"
 #include "engine_refuse.h"
+#include "engine_time.h"
 #include "layer.h"
 #include "lmdb_dir.h"
 #include "lmdb_engine.h"
@@ -22,7 +23,6 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #define LOOK_EVERY INT64_C(100000000) /* ns between checks if nothing waits for the disk */
@@ -161,10 +161,8 @@ static bool look(struct engine *engine)
 static bool is_due(struct engine *engine)
 {
 	int64_t last = atomic_load_explicit(&engine->looked, memory_order_relaxed);
-	struct timespec ts;
+	int64_t now = engine_time(CLOCK_MONOTONIC_COARSE);
 
-	clock_gettime(CLOCK_MONOTONIC_COARSE, &ts);
-	int64_t now = (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
 	return now - last >= LOOK_EVERY && atomic_compare_exchange_strong(&engine->looked, &last, now);
 }
 

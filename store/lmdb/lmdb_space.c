@@ -8,6 +8,7 @@
  */
 #include "lmdb_space.h"
 
+#include "engine_time.h"
 #include "layer.h"
 #include "lmdb_engine.h"
 #include "lmdb_error.h"
@@ -21,7 +22,6 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
-#include <time.h>
 
 #define MIB ((uint64_t)1024 * 1024)
 #define MAP_START (16 * MIB)
@@ -36,14 +36,6 @@
 static uint64_t clamp(uint64_t value, uint64_t low, uint64_t high)
 {
 	return value < low ? low : value > high ? high : value;
-}
-
-static int64_t clock_now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC_COARSE, &ts);
-	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
 }
 
 static uint64_t limit_of(uint64_t max_bytes)
@@ -115,7 +107,7 @@ static void blocks_allocate(struct engine *engine, uint64_t size)
 		error = 0;
 	if (error == 0 && size > engine->allocated)
 		engine->allocated = size;
-	engine->disk_full_at = error == 0 ? 0 : clock_now();
+	engine->disk_full_at = error == 0 ? 0 : engine_time(CLOCK_MONOTONIC_COARSE);
 }
 
 /* What must be left at `end` bytes used so that everything can be removed. */
@@ -137,7 +129,7 @@ static void blocks_ahead(struct engine *engine, uint64_t end, uint64_t reserve, 
 	uint64_t wanted = clamp(ahead + clamp(end / 8, MIB, CHUNK_MAX), 0, engine->map_limit);
 
 	if (engine->allocated < ahead &&
-	    (engine->disk_full_at == 0 || clock_now() - engine->disk_full_at >= DISK_RETRY)) {
+	    (engine->disk_full_at == 0 || engine_time(CLOCK_MONOTONIC_COARSE) - engine->disk_full_at >= DISK_RETRY)) {
 		uint64_t more = wanted - needed;
 		blocks_allocate(engine, wanted);
 		while (engine->disk_full_at != 0 && more > 0) {
@@ -145,7 +137,7 @@ static void blocks_ahead(struct engine *engine, uint64_t end, uint64_t reserve, 
 			blocks_allocate(engine, needed + more);
 		}
 		if (engine->allocated < ahead)
-			engine->disk_full_at = clock_now();
+			engine->disk_full_at = engine_time(CLOCK_MONOTONIC_COARSE);
 	}
 	atomic_store_explicit(&engine->space_tight, engine->allocated < ahead, memory_order_relaxed);
 }
@@ -394,7 +386,8 @@ static void space_retry(struct engine *engine)
 {
 	if (pthread_mutex_trylock(&engine->look_lock) != 0)
 		return;
-	bool due = engine->disk_full_at != 0 && clock_now() - engine->disk_full_at >= DISK_RETRY;
+	bool due = engine->disk_full_at != 0 &&
+		   engine_time(CLOCK_MONOTONIC_COARSE) - engine->disk_full_at >= DISK_RETRY;
 	pthread_mutex_unlock(&engine->look_lock);
 	if (due && pthread_rwlock_tryrdlock(&engine->map_lock) == 0) {
 		lmdb_space_update(engine);

@@ -1,21 +1,18 @@
 #include "redis_place.h"
 
+#include "engine_time.h"
 #include "redis_uri.h"
 
 #include <errno.h>
 #include <hiredis/hiredis.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #define ASKING_MS 1000 /* how long a slot is taken to be on its way: then the node that sends it is asked again */
 
 int64_t redis_clock(void)
 {
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+	return engine_time(CLOCK_MONOTONIC) / 1000000;
 }
 
 void redis_place_init(struct redis_place *place, const struct redis_address *address)

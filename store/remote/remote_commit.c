@@ -80,8 +80,8 @@ int commit_resolve(struct engine *engine, struct remote_reply *reply)
 }
 
 /* The entry that the engine made of a commit, to spare fetching it. NULL: no memory. */
-static unsigned char *entry_make(const struct entry_head *head, const struct remote_part *parts, size_t count,
-				 const struct remote_reply *reply, const struct txn_write *box, size_t *len)
+static unsigned char *entry_encode(const struct entry_head *head, const struct remote_part *parts, size_t count,
+				   const struct remote_reply *reply, const struct txn_write *box, size_t *len)
 {
 	*len = ENTRY_HEAD + entry_write_size(box);
 	for (size_t i = 0; i < count; i++)
@@ -117,7 +117,7 @@ static int applied_take(struct engine *engine, const struct remote_part *parts, 
 			.key = box_key_slice(&key),
 			.value = { .data = bytes, .len = box_encode_whole(&box, bytes) },
 		};
-		unsigned char *entry = entry_make(&head, parts, count, reply, &write, &len);
+		unsigned char *entry = entry_encode(&head, parts, count, reply, &write, &len);
 		int rc = entry == NULL ? -ENOMEM
 				       : mirror_apply(engine->mirror, (struct slice){ .data = entry, .len = len });
 		free(entry);

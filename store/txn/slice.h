@@ -2,6 +2,7 @@
 #ifndef STORE_SLICE_H
 #define STORE_SLICE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -18,6 +19,16 @@ struct slice {
 static inline struct slice slice_of(const char *text)
 {
 	return (struct slice){ .data = text, .len = strlen(text) };
+}
+
+static inline bool slice_equal(struct slice a, struct slice b)
+{
+	return a.len == b.len && (a.len == 0 || memcmp(a.data, b.data, a.len) == 0);
+}
+
+static inline bool slice_begins(struct slice text, struct slice prefix)
+{
+	return text.len >= prefix.len && (prefix.len == 0 || memcmp(text.data, prefix.data, prefix.len) == 0);
 }
 
 #define SLICE_HASH UINT64_C(0xcbf29ce484222325) /* the hash of no bytes */

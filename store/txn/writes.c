@@ -56,11 +56,6 @@ int slice_compare(struct slice a, struct slice b)
 	return compare_from(a, b, &same);
 }
 
-bool slice_begins(struct slice text, struct slice prefix)
-{
-	return text.len >= prefix.len && (prefix.len == 0 || memcmp(text.data, prefix.data, prefix.len) == 0);
-}
-
 /*
  * A key with a new number in it is usually the greatest: the search begins with the last write. All keys between two that share
  * a prefix with `key` have that prefix, too, so it is not compared again.

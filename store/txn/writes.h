@@ -32,6 +32,5 @@ int writes_next(const struct writes *writes, next_fn *next, void *below, struct 
 
 /* As memcmp(); a prefix sorts before the keys that begin with it. */
 int slice_compare(struct slice a, struct slice b);
-bool slice_begins(struct slice text, struct slice prefix);
 
 #endif
