@@ -40,9 +40,9 @@ int store_update(struct store *store, store_fn *fn, void *arg);
 
 /*
  * As store_update(), without waiting for the commit: `done` is called once with what that would have returned, perhaps before
- * this returns, on this thread or on another that updates the store. It may use the store, but should be quick: those whose
- * commit it was share the thread. Now and then this waits for a commit nevertheless, to make the next one: otherwise one that
- * waits in store_update() would have to make them for as long as others are submitted. All jobs are done before store_close().
+ * this returns, on this thread or on another that updates the store. It may use the store, but should be quick: other
+ * callers of the same commit wait for this thread. Sometimes this call blocks and makes the next commit itself: otherwise one
+ * thread in store_update() would have to make all commits for as long as others submit. All jobs are done before store_close().
  */
 void store_submit(struct store *store, struct store_job *job);
 

@@ -92,7 +92,7 @@ void atlock_by_id(const struct atlock_view *view, char out[ATLOCK_ID_MAX]);
 /* --- For whom --- */
 
 /*
- * The user for whom something is listed, and whether he may search a directory of custom/ and all above it. `may` runs as the
+ * The user for whom something is listed, and whether that user may search a directory of custom/ and all above it. `may` runs as the
  * callbacks of listings do. Where a function takes a reader, NULL sees everything.
  */
 struct atlock_reader {

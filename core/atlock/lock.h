@@ -210,7 +210,7 @@ void atlock_view_id(const struct atlock_view *view, char out[ATLOCK_ID_MAX]);
  * if the grant was over already, or a negative errno if the end is kept.
  *
  * atlock_disown(): the caller of `req` did not receive this grant. If the holder asks again meanwhile and is told that the
- * lock is his, it stays his.
+ * lock is the caller's, it stays so.
  *
  * atlock_end_new() makes an end beforehand, so that writing it needs no memory (NULL: out of memory). It is for holders that
  * cannot ask again: open files. atlock_end_write() takes it over and frees it at last; atlock_end_free() frees one unused.

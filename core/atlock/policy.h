@@ -53,7 +53,7 @@ bool atlock_hides(struct atlock *al);
 #define ATLOCK_HIDDEN "[hidden]" /* replaces a value that the reader may not see */
 
 /*
- * The view's own keys as `reader` may see them. 0: `*meta` is a malloc'ed copy, hidden values replaced. 1: he may see all as it
+ * The view's own keys as `reader` may see them. 0: `*meta` is a malloc'ed copy, hidden values replaced. 1: the reader may see all as it
  * is, as administrators and the lock's owner may.
  */
 int atlock_view_hide(struct atlock *al, const struct atlock_caller *reader, const struct atlock_view *view, char **meta,

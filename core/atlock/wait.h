@@ -19,7 +19,7 @@
  * closed.
  *
  * A priority, lease, timeout and reason for a wait stand in the request. Refusals: -EDQUOT if the lock has max_queue waiters,
- * the user his queue_share of them, or max_waiters_per_user; others as atlock_acquire().
+ * the user queue_share of them, or max_waiters_per_user; others as atlock_acquire().
  */
 #ifndef ATLOCK_WAIT_H
 #define ATLOCK_WAIT_H

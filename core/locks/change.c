@@ -154,7 +154,7 @@ int atlock_renew(struct atlock *al, const struct atlock_request *req, struct atl
 }
 
 /*
- * The lock is another user's now. It is pending until he takes it up: what the giver set counts no longer than the giver's lease,
+ * The lock is another user's now. It is pending until that user takes it up: what the giver set counts no longer than the giver's lease,
  * and a lock without one must be taken up within default_ttl.
  */
 static int gift_set(struct op *op, struct record_grant *new)

@@ -66,7 +66,7 @@ int limit_gifts(struct op *op, struct slice owner)
 	return why_set(
 		op->why, -EDQUOT, ATLOCK_QUOTA,
 		"%.*s holds or waits for %" PRIu64
-		" locks and can be given no more (1/%d of option max_locks_per_user): release it, and let him take it",
+		" locks and can be given no more (1/%d of option max_locks_per_user): release the lock, so that the other user can take it",
 		(int)owner.len, (const char *)owner.data, count, GIFTS_SHARE);
 }
 
@@ -106,7 +106,7 @@ static int count_places(struct op *op, struct slice lock, struct slice owner, ui
 }
 
 /*
- * The walk over the queue is for a user who has as many waits in all as his share of one queue, and for a queue that has as many
+ * The walk over the queue is for a user who has as many waits in all as one user's share of one queue, and for a queue that has as many
  * waiters; others cannot be above it.
  */
 int limit_queue(struct op *op, struct slice lock, uint64_t waiters)

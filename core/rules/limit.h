@@ -11,15 +11,15 @@
 int limit_locks(struct op *op, struct slice owner);
 
 /*
- * -EDQUOT if the owner has an eighth of max_locks_per_user already: so much another user may give him unasked. The rest is for the
- * locks that he takes himself.
+ * -EDQUOT if the owner has an eighth of max_locks_per_user already: so much other users may give. The rest is for locks that
+ * the owner takes.
  */
 int limit_gifts(struct op *op, struct slice owner);
 
 /* -EDQUOT if the caller has max_waiters_per_user tickets already, or if limit_locks() refuses. */
 int limit_waits(struct op *op);
 
-/* -EDQUOT if the caller has his queue_share already of the queue of `lock`, which has `waiters` tickets. */
+/* -EDQUOT if the caller already has queue_share of the queue of `lock`, which has `waiters` tickets. */
 int limit_queue(struct op *op, struct slice lock, uint64_t waiters);
 
 /* -EDQUOT if custom/ has max_dirs directories, or the caller his dirs_share of them. */

@@ -203,7 +203,7 @@ static int verdict_write(struct op *op, const struct shared_read *read, struct s
 			 const struct record_grant *grant)
 {
 	struct record_key from = record_key_app(read->resource, slice_of(""));
-	bool anybody = false;
+	bool any_app = false;
 	bool refused = grant != NULL && !slice_equal(grant->holder.who, self);
 	unsigned int blocking = 0;
 	struct record_app record;
@@ -216,7 +216,7 @@ static int verdict_write(struct op *op, const struct shared_read *read, struct s
 	if (out == NULL)
 		return -ENOMEM;
 	while ((rc = shared_app_next(op, read->resource, &from, &name, &record)) == 0) {
-		anybody = true;
+		any_app = true;
 		verdict_app(op, out, name, &record, slice_equal(name, self), &blocking);
 	}
 	if (grant != NULL)
@@ -224,7 +224,7 @@ static int verdict_write(struct op *op, const struct shared_read *read, struct s
 	if (fclose(out) != 0 && rc >= 0)
 		rc = -ENOMEM;
 	if (rc >= 0)
-		(void)fprintf(read->text, "%s\n%s", anybody && !refused && blocking == 0 ? "stop" : "keep", lines);
+		(void)fprintf(read->text, "%s\n%s", any_app && !refused && blocking == 0 ? "stop" : "keep", lines);
 	free(lines);
 	return rc < 0 ? rc : 0;
 }

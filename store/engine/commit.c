@@ -23,7 +23,7 @@
 #include <unistd.h>
 
 #define GATHER_PART 4              /* of the last commit's time */
-#define GATHER_MAX INT64_C(500000) /* ns, however long that took: those who come back at once do so within this */
+#define GATHER_MAX INT64_C(500000) /* ns: a caller that comes back at once does so within this */
 
 /*
  * State of a job that a thread waits for, which has no `done`; a futex. The queue uses the link while the job is pending, then the leader.
@@ -129,7 +129,7 @@ static void batch_answer(struct commit_queue *queue, struct job_list *batch, con
 static void batch_gather(struct commit_queue *queue, bool handed_over)
 {
 	unsigned int here = atomic_load_explicit(&queue->waiting, memory_order_relaxed);
-	/* Taking over, the last batch comes on top of those who wait; otherwise this one was part of it. */
+	/* A new leader expects the callers of the last batch beside those that wait already; the old one was in that batch itself. */
 	unsigned int expected = queue->last_batch + (handed_over ? here : 0);
 
 	if (!queue->gather || here >= expected)

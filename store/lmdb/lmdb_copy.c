@@ -136,7 +136,7 @@ static int target_check(int fd)
 	return rc;
 }
 
-/* A copy that root makes belongs to whom the directory belongs, as the daemon that will use it may not be root. */
+/* Root gives the copy to the owner of the directory, because the daemon that will use it may run as that user. */
 static int target_finish(int dir)
 {
 	struct stat st;

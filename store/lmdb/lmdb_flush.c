@@ -126,7 +126,7 @@ static int base_renew(struct engine *engine, struct layer *layer)
 	return 0;
 }
 
-/* A layer that is too large for LMDB says nothing about the disk. */
+/* A layer that is too large for LMDB is not a failure of the disk. */
 void lmdb_flush_note(struct engine *engine, int rc)
 {
 	if (rc != MDB_TXN_FULL)

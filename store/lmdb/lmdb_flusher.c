@@ -138,7 +138,7 @@ static int rest_publish(struct engine *engine)
 	return 0;
 }
 
-/* What the thread has done becomes known to the leader. 0, or an LMDB code: then it is not known yet. */
+/* The leader takes over what the thread has done. 0, or an LMDB code: then it is not known yet. */
 static int take_over(struct engine *engine)
 {
 	struct lmdb_flusher *flusher = &engine->flusher;
@@ -159,7 +159,7 @@ int lmdb_flusher_turn(struct engine *engine)
 
 	if (state_of(&engine->flusher) == FLUSHER_IDLE)
 		flush_start(engine);
-	/* What could not be taken over for lack of memory is where it was. */
+	/* Without memory nothing was taken over; the next call tries again. */
 	return rc == ENOMEM ? 0 : rc;
 }
 

@@ -101,7 +101,7 @@ static void blocks_allocate(struct engine *engine, uint64_t size)
 		return;
 	int error = fallocate(fd, 0, 0, (off_t)size) == 0 ? 0 : errno;
 	engine->disk_free = fstatvfs(fd, &fs) == 0 ? (uint64_t)fs.f_bavail * fs.f_frsize : 0;
-	/* A file system that cannot allocate ahead: all there is to go by is what it says is free. */
+	/* A file system that cannot allocate ahead: trust the free space that it reports. */
 	if (error == EOPNOTSUPP && size > engine->allocated &&
 	    engine->disk_free > size - engine->allocated + RESERVE_USUAL)
 		error = 0;
@@ -119,8 +119,8 @@ static uint64_t space_reserve(const struct engine *engine, uint64_t end)
 }
 
 /*
- * Keeps blocks for the reserve and a full layer ahead of `end`, and more at a time as the file grows. What a disk that is
- * nearly full cannot give it is asked for half of, and half of that.
+ * Keeps blocks for the reserve and a full layer ahead of `end`, and more at a time as the file grows. On a
+ * nearly full disk it tries half as many, then half of that.
  */
 static void blocks_ahead(struct engine *engine, uint64_t end, uint64_t reserve, uint64_t layer)
 {

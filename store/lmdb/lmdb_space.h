@@ -38,7 +38,7 @@ void lmdb_space_init(struct engine *engine, uint64_t max_bytes);
 bool lmdb_space_fits(struct engine *engine, const struct layer *layer);
 
 /*
- * Whether it has them for a layer that it is given while commits go on, and for as many again: at once, and without moving the
+ * Whether it has them for a layer that is flushed while commits go on, and for as many again: at once, and without moving the
  * map. By the leader.
  */
 bool lmdb_space_is_ample(struct engine *engine, const struct layer *layer);

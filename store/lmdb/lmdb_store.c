@@ -41,7 +41,7 @@ static int data_check(const struct engine *engine, const char *path, uint64_t *s
 	if (fstatat(engine->dir.fd, DATA_FILE, &st, AT_SYMLINK_NOFOLLOW) < 0) {
 		if (errno != ENOENT)
 			return store_refuse(why, whylen, -errno, "store %s: %s: %s", path, DATA_FILE, strerror(errno));
-		/* Of a store that had one: what it held would be gone without a word. */
+		/* Refuse a store that had one: a new one would lose every lock, and report nothing. */
 		if (commit_log_exists(engine->dir.fd))
 			return store_refuse(
 				why, whylen, -EUCLEAN,
@@ -52,7 +52,7 @@ static int data_check(const struct engine *engine, const char *path, uint64_t *s
 			return store_refuse(why, whylen, -ENOENT, "there is no store in %s", path);
 		return 0;
 	}
-	/* LMDB would take an empty file for a new store, and every lock would be gone without a word. */
+	/* LMDB would take an empty file for a new store, and every lock would be lost without an error. */
 	if (st.st_size == 0)
 		return store_refuse(why, whylen, -EUCLEAN,
 				    "store %s: %s is empty: restore it from a copy; to begin anew without any lock, "

@@ -1,8 +1,7 @@
 /*
  * Opening LMDB's environment.
  *
- * LMDB keeps its table of readers and its mutexes in a file that it maps and writes to all the time. A map has no way to say
- * that there is no space: on a file system that copies what is written, a full disk would be the end of the process (SIGBUS). Only
+ * LMDB keeps its table of readers and its mutexes in a file that it maps and writes to all the time. mmap'ed writes report no error: on a file system that copies what is written, a full disk would be the end of the process (SIGBUS). Only
  * the process that writes has that table, so it is in memory: a file of tmpfs, with all of its pages, that has no name any more
  * when it is open. Processes that only read have none; how the writer knows of them is in lmdb_readers.c.
  *

@@ -9,7 +9,7 @@
  * answered is whole, unless it was written without waiting for the disk: then a crash of the machine may take any of them,
  * and those before the first that is missing are the store.
  *
- * While LMDB is given what the log has, commits go on in the other half of the file, as a second run of entries. Its mark is
+ * While a flush runs, commits go on in the other half of the file, as a second run of entries. Its mark is
  * the one that LMDB gets; and each of its entries says which run it continues. So whether or not LMDB has got that far, the
  * store is LMDB's newest transaction, the run with its mark, and the run that continues this one. A half is written over only
  * when LMDB has what was in it. An older program would not look for a second run: before there is one, the file gets

@@ -23,20 +23,20 @@ struct commit_log {
 	bool narrow; /* and cannot be made that long */
 	uint64_t base;
 	uint64_t mark;   /* of that transaction */
-	uint64_t run;    /* of the entries that are written or read: another one while LMDB is given those before */
-	uint64_t before; /* the mark that these continue in their turn; 0: they begin the log */
+	uint64_t run;    /* of the entries that are written or read: a new one begins with each flush */
+	uint64_t before; /* the mark that this run continues; 0: it is the first */
 	uint64_t number; /* of the next entry */
 	size_t held;     /* bytes of the run before, until LMDB has it */
 	size_t start;    /* of the run */
 	size_t end;      /* where the next entry goes */
-	size_t last;     /* where the one before it is, if this process wrote it; its checksum is */
+	size_t last;     /* offset of the entry before it, if this process wrote that; its checksum is */
 	uint32_t last_crc;
 	size_t limit;         /* how far the run may reach */
 	unsigned char *entry; /* being made */
 	size_t len;           /* of that; SIZE_MAX: it does not fit */
 };
 
-/* Opens the log, making it if need be; a log that cannot be made is none. Negative errno if there is one that is not right. */
+/* Opens the log, or makes it; without space for one the store works without a log. Negative errno for a log that is damaged. */
 int commit_log_open(struct commit_log *log, int dir, bool readonly);
 void commit_log_close(struct commit_log *log);
 bool commit_log_exists(int dir);                        /* under its name, whatever it is */
@@ -48,18 +48,18 @@ int commit_log_sync(const struct commit_log *log);
 void commit_log_restart(struct commit_log *log, uint64_t base, uint64_t mark);
 
 /*
- * A second run, for when LMDB is given what the log has until now with that mark: the entries that follow continue it, and say
- * what it continues itself. Only if commit_log_can_turn(). And: LMDB has got it, as transaction `base`.
+ * Begins a second run when a flush begins: `mark` is that of the transaction that the flush makes of the run until now. The
+ * entries that follow continue that run. Only if commit_log_can_turn(). The last: the flush is done, as transaction `base`.
  */
 bool commit_log_can_turn(struct commit_log *log);
 void commit_log_turn(struct commit_log *log, uint64_t mark);
 void commit_log_flushed(struct commit_log *log, uint64_t base);
 
-/* Bytes of entries that LMDB does not have, with the one that is being made; and whether LMDB should be given them soon. */
+/* Bytes of entries that LMDB does not have, with the one that is being made; and whether a flush is due. */
 size_t commit_log_bytes(const struct commit_log *log);
 bool commit_log_fills(const struct commit_log *log);
 
-/* Writes down that there are no entries, whatever becomes of LMDB's file. */
+/* Makes all entries void on disk, independently of LMDB's file. */
 void commit_log_void(struct commit_log *log);
 
 /* One entry: begun, made of write sets in their order, written. Only if it fits. `ordered`: those before it are on disk. */

@@ -1,5 +1,5 @@
 /*
- * Reading the log: when the store is opened, and again and again in a process that reads along. What is read is the run with
+ * Reading the log: when the store is opened, and before each view of a readonly process. What is read is the run with
  * the mark of LMDB's transaction and then the one that continues it; see commit_log.c.
  */
 #include "commit_log.h"
@@ -33,7 +33,7 @@ static size_t write_read(const unsigned char *at, size_t len, struct txn_write *
 	return sizeof(head) + key_len + value_len;
 }
 
-/* Adds what an entry says to a layer. A checksum that is right leaves no way for the rest to be wrong but a bug. */
+/* Adds what an entry says to a layer. After a right checksum only a bug makes the rest wrong. */
 static int entry_read(const unsigned char *entry, size_t len, struct layer **layer)
 {
 	size_t at = sizeof(struct entry_head);
@@ -154,8 +154,8 @@ static bool entry_find(struct commit_log *log, const unsigned char *bytes)
 }
 
 /*
- * With sync, an entry is written when the one before it is on disk. So such a one behind one that is not whole means that
- * answered entries were damaged. No entry of an earlier transaction is taken for one of this: its mark is another.
+ * With sync, an entry is written when the one before it is on disk. So a whole entry after one that is not whole means that
+ * answered entries were damaged. Entries of earlier transactions have other marks.
  */
 static bool log_is_damaged(const struct commit_log *log, const unsigned char *bytes)
 {
@@ -178,7 +178,7 @@ static int entries_read(struct commit_log *log, const unsigned char *bytes, stru
 	while (rc == 0 && entry_find(log, bytes)) {
 		struct entry_head head = head_at(bytes, log->end);
 
-		/* The writer may overtake a process that reads along, which finds that out by LMDB's transaction. */
+		/* A readonly process may read an entry while the writer replaces it; LMDB's transaction tells it so afterwards. */
 		if (head.len < sizeof(head) || head.len > log->limit - log->end)
 			return -EUCLEAN;
 		log->used = true;
@@ -201,7 +201,7 @@ static int layer_restart(struct commit_log *log, uint64_t base, uint64_t mark, s
 	return 0;
 }
 
-/* A process that reads along gives up a log that was removed: the next daemon makes another. */
+/* A readonly process closes a log that was removed: the next daemon makes another. */
 static bool file_follow(struct commit_log *log)
 {
 	if (!log->readonly || !commit_log_is_deleted(log))

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #define LAYER_CLASSES 32
-#define LAYER_MAX 2048 /* writes, and pages of long values: all of them are gone through for each commit */
+#define LAYER_MAX 2048 /* writes, and pages of long values: each commit copies the list of them */
 
 /*
  * Writes that are committed and not LMDB's yet, laid over its transaction `base`. Never changes.

@@ -1,4 +1,4 @@
-/* Following the history: entries become part of the mirror, whoever fetched them. */
+/* Following the history: entries become part of the mirror, whichever thread fetched them. */
 #ifndef STORE_REMOTE_FEED_H
 #define STORE_REMOTE_FEED_H
 
