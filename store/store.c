@@ -6,6 +6,8 @@
 #include "engine.h"
 #include "engine_refuse.h"
 #include "lmdb_store.h"
+#include "redis_address.h"
+#include "redis_store.h"
 #include "txn_run.h"
 
 #include <bsd/string.h>
@@ -26,6 +28,7 @@ struct store {
 
 static const struct store_engine *const engines[] = {
 	&store_lmdb,
+	&store_redis,
 };
 
 #define ENGINES (sizeof(engines) / sizeof(engines[0]))
@@ -61,6 +64,8 @@ static const struct store_engine *engine_find(const char *uri, const char **wher
 	*where = uri;
 	if (len == 0)
 		return &store_lmdb;
+	if (redis_address_is(uri))
+		return &store_redis;
 	for (size_t i = 0; i < ENGINES; i++) {
 		if (strlen(engines[i]->scheme) == len && memcmp(engines[i]->scheme, uri, len) == 0) {
 			*where = uri + len + 1;
@@ -194,6 +199,23 @@ bool store_shared(const struct store *store)
 bool store_durable(const struct store *store)
 {
 	return store->durable;
+}
+
+int store_number(struct store *store, struct store_txn *txn, struct slice name, uint64_t *out)
+{
+	return store->engine->number != NULL ? store->engine->number(txn, name, out) : 1;
+}
+
+void store_host(struct store *store, struct store_host *out)
+{
+	*out = (struct store_host){ .chain = 0 };
+	if (store->engine->host != NULL)
+		store->engine->host(store->handle, out);
+}
+
+int store_incarnation(struct store *store, struct store_txn *txn, uint16_t chain, uint64_t *out)
+{
+	return store->engine->incarnation != NULL ? store->engine->incarnation(txn, chain, out) : 1;
 }
 
 void store_space(struct store *store, struct store_space *out)

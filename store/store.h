@@ -61,11 +61,26 @@ int store_flush(struct store *store);
  */
 int store_copy(struct store *store, const char *to);
 
-/* The engine's clock. A shared engine answers with the clock its hosts have in common. */
+/* The clock of this host that the engine goes by. The hosts of a shared engine have no clock in common. */
 void store_now(struct store *store, struct store_time *out);
 
-/* True where other hosts write to the same store: then leases run on the engine's clock. */
+/* True where other hosts write to the same store: see struct store_share. */
 bool store_shared(const struct store *store);
+
+/*
+ * Of a shared store, inside an update: the next number for what is called `name`, higher than all earlier ones for it and unlike any
+ * other in the store. 1: the engine has no numbers, since only one process writes to it.
+ */
+int store_number(struct store *store, struct store_txn *txn, struct slice name, uint64_t *out);
+
+/* This host in a shared store. It begins another life when others have taken it for dead. */
+void store_host(struct store *store, struct store_host *out);
+
+/*
+ * Inside a transaction of a shared store: the present life of a host; what belongs to an earlier one is void. 0, or 1 if there is no
+ * such host. An update that reads this is compared with it.
+ */
+int store_incarnation(struct store *store, struct store_txn *txn, uint16_t chain, uint64_t *out);
 
 /* True if a commit is on disk when store_update() returns. */
 bool store_durable(const struct store *store);

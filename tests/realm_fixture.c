@@ -20,11 +20,11 @@ static void clock_read(void *arg, struct store_time *out)
 	*out = (struct store_time){ .steady = f->now, .wall = f->now };
 }
 
-static void changed(void *arg, const struct txn_write *write)
+static void changed(void *arg, struct slice key)
 {
 	struct realm_host *host = arg;
 
-	(void)write;
+	(void)key;
 	host->changes++;
 }
 

@@ -34,6 +34,11 @@ struct store_engine {
 	/* As store_copy(). */
 	int (*copy)(struct engine *engine, const char *to);
 
+	/* As the functions of store.h. NULL: not shared. */
+	int (*number)(struct store_txn *txn, struct slice name, uint64_t *out);
+	void (*host)(struct engine *engine, struct store_host *out);
+	int (*incarnation)(struct store_txn *txn, uint16_t chain, uint64_t *out);
+
 	void (*now)(struct engine *engine, struct store_time *out);
 	void (*space)(struct engine *engine, struct store_space *out);
 

@@ -14,6 +14,7 @@ static int barrier_run(struct engine *engine)
 	int rc = engine->adapter->ops->barrier(engine->adapter, REMOTE_LINE_READ, &base, &at);
 	if (rc == 0) {
 		atomic_store(&engine->answered, sent);
+		asked_note(&engine->asked, base.epoch, at.revision, sent);
 		rc = feed_catch_up(engine, REMOTE_LINE_READ, at.revision);
 	}
 	pthread_mutex_unlock(&engine->read_lock);

@@ -98,6 +98,7 @@ static int round_barrier(struct round *round)
 
 	if (rc == 0) {
 		atomic_store(&engine->answered, sent);
+		asked_note(&engine->asked, round->base.epoch, at.revision, sent);
 		slots_settle(round, at.revision, NULL, false);
 		rc = feed_catch_up(engine, REMOTE_LINE_COMMIT, at.revision);
 	}

@@ -37,6 +37,7 @@ static int send_once(struct engine *engine, const struct remote_at *base, const 
 	if (rc == REMOTE_DONE) {
 		engine->box_version = reply->at.revision;
 		engine->box_sent = sent;
+		asked_note(&engine->asked, base->epoch, reply->at.revision, sent);
 	}
 	if (rc >= 0)
 		atomic_store(&engine->answered, sent);
@@ -118,8 +119,7 @@ static int applied_take(struct engine *engine, const struct remote_part *parts, 
 			.value = { .data = bytes, .len = box_encode_whole(&box, bytes) },
 		};
 		unsigned char *entry = entry_encode(&head, parts, count, reply, &write, &len);
-		int rc = entry == NULL ? -ENOMEM
-				       : mirror_apply(engine->mirror, (struct slice){ .data = entry, .len = len });
+		int rc = entry == NULL ? -ENOMEM : feed_apply(engine, (struct slice){ .data = entry, .len = len });
 		free(entry);
 		if (rc >= 0)
 			return 0;

@@ -6,6 +6,7 @@
  *	remote_commit.c   sending a commit, and finding out what became of it
  *	remote_barrier.c  how far the engine is: one question for all that wait
  *	remote_feed.c     following the history
+ *	remote_asked.c    what is known of the time of a change
  *	remote_hello.c    joining the realm: at start, and when the engine or its history is another
  *	remote_register.c the host's chain and incarnation
  *	remote_hosts.c    heartbeat; hosts that are gone
@@ -22,6 +23,7 @@
 #include "arena.h"
 #include "commit.h"
 #include "remote_adapter.h"
+#include "remote_asked.h"
 #include "remote_box.h"
 #include "remote_mirror.h"
 #include "txn_run.h"
@@ -36,8 +38,8 @@ struct remote_options {
 	uint32_t timeout;      /* ms that a call tries before it fails with -EHOSTDOWN, or -EAGAIN after conflicts */
 	bool threads;          /* false: a test calls remote_follow() and remote_tick() */
 
-	/* Called after another host's write is in the mirror, on any thread; may be NULL. It may use no transaction. */
-	void (*changed)(void *arg, const struct txn_write *write);
+	/* As in struct store_share; may be NULL. A box only tells of a new incarnation. */
+	void (*changed)(void *arg, struct slice key);
 	void *changed_arg;
 };
 
@@ -52,6 +54,8 @@ struct engine {
 	struct remote_adapter *adapter;
 	struct remote_options options;
 	struct store_clock clock;
+	const struct store_share *share; /* NULL: every key is the realm's */
+	struct asked asked;
 	struct mirror *mirror;
 	struct commit_queue queue;
 
@@ -86,6 +90,7 @@ struct engine {
 	/* The thread of remote_tick()'s, or the leader's inside it. */
 	struct remote_seen {
 		uint64_t version;
+		uint64_t incarnation;
 		int64_t contact; /* reading of engine->contact when the box changed last */
 	} seen[REMOTE_CHAINS];
 	int64_t contact; /* ns in contact with the engine */
@@ -121,6 +126,10 @@ void remote_stats(struct engine *engine, struct store_stats *out);
 /* This host in the realm. */
 uint16_t remote_chain(const struct engine *engine);
 uint64_t remote_incarnation(const struct engine *engine);
+
+int remote_number(struct store_txn *txn, struct slice name, uint64_t *out);
+void remote_host(struct engine *engine, struct store_host *out);
+int remote_host_life(struct store_txn *txn, uint16_t chain, uint64_t *out);
 
 /* ns of the clock that this host's waits run on. */
 int64_t remote_clock(const struct engine *engine);

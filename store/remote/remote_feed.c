@@ -9,31 +9,61 @@
 #define FEED_WAIT 1000 /* ms */
 #define FEED_PAUSE 100 /* ms, after an error */
 
-/* Tells of each write of another host's commit, which ends with that host's box. */
-static void tell(struct engine *engine, struct slice entry)
+void feed_tell(struct engine *engine, struct slice key)
+{
+	if (engine->options.changed != NULL)
+		engine->options.changed(engine->options.changed_arg, key);
+}
+
+/* Whether this process made the entry: a commit ends with the box of its host. */
+static bool entry_is_own(const struct engine *engine, struct slice entry)
+{
+	struct entry_head head;
+	struct txn_write write;
+	struct box box;
+	bool own = false;
+
+	(void)entry_head_take(&entry, &head);
+	while (entry_write_take(&entry, &write) == 0)
+		own = box_chain(write.key) == (int)engine->chain && write.value.data != NULL &&
+		      box_decode(write.value, &box) == 0 && box.instance == engine->box.instance;
+	return own;
+}
+
+/* Tells of each write, but of boxes, which every commit writes: remote_hosts.c looks at them. */
+static void entry_tell(struct engine *engine, struct slice entry)
+{
+	struct entry_head head;
+	struct txn_write write;
+
+	(void)entry_head_take(&entry, &head);
+	while (entry_write_take(&entry, &write) == 0)
+		if (box_chain(write.key) < 0)
+			feed_tell(engine, write.key);
+}
+
+int feed_apply(struct engine *engine, struct slice entry)
 {
 	struct slice rest = entry;
 	struct entry_head head;
-	struct txn_write write;
-	bool own = false;
 
-	if (engine->options.changed == NULL)
-		return;
-	(void)entry_head_take(&rest, &head);
-	struct slice writes = rest;
-	while (entry_write_take(&rest, &write) == 0)
-		own = box_chain(write.key) == (int)engine->chain;
-	while (!own && entry_write_take(&writes, &write) == 0)
-		engine->options.changed(engine->options.changed_arg, &write);
+	if (!entry_head_take(&rest, &head))
+		return -EBADMSG;
+	const struct mirror_when when = {
+		.own = entry_is_own(engine, entry),
+		.before = asked_before(&engine->asked, mirror_at(engine->mirror).epoch, head.revision),
+		.seen = remote_clock(engine),
+	};
+	int rc = mirror_apply(engine->mirror, entry, &when);
+	if (rc == 0 && !when.own)
+		entry_tell(engine, entry);
+	return rc;
 }
 
 int feed_entry(void *arg, struct slice entry)
 {
-	struct engine *engine = arg;
-	int rc = mirror_apply(engine->mirror, entry);
+	int rc = feed_apply(arg, entry);
 
-	if (rc == 0)
-		tell(engine, entry);
 	return rc == -ESTALE ? REMOTE_HELLO : rc < 0 ? rc : 0;
 }
 

@@ -6,6 +6,12 @@
 
 struct engine;
 
+/* Tells the core that another host has written a key; an empty one: anything may have changed. */
+void feed_tell(struct engine *engine, struct slice key);
+
+/* As mirror_apply(), with the instants that this host knows of the entry; tells of another host's. */
+int feed_apply(struct engine *engine, struct slice entry);
+
 /* Fetches entries until the mirror has `revision`: 0, REMOTE_HELLO (it cannot be continued), a negative errno. */
 int feed_catch_up(struct engine *engine, enum remote_line line, uint64_t revision);
 

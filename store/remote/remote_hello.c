@@ -19,7 +19,9 @@ static int look(struct engine *engine, const struct remote_report *report, const
 
 static int scanned(void *arg, struct slice key, uint64_t version, struct slice value)
 {
-	return mirror_fill(arg, key, version, value);
+	struct engine *engine = arg;
+
+	return mirror_fill(engine->mirror, key, version, value, remote_clock(engine));
 }
 
 /* Fills the mirror from the engine. 0, REMOTE_HELLO (too much was trimmed meanwhile) or a negative errno. */
@@ -29,14 +31,18 @@ static int resync(struct engine *engine)
 	int rc = mirror_fill_begin(engine->mirror, engine->welcome.id);
 
 	if (rc == 0)
-		rc = engine->adapter->ops->scan(engine->adapter, scanned, engine->mirror);
+		rc = engine->adapter->ops->scan(engine->adapter, scanned, engine);
 	if (rc == 0)
 		rc = mirror_fill_end(engine->mirror, &begun);
 	if (rc == 0)
 		rc = look(engine, NULL, NULL);
 	if (rc == 0)
 		rc = feed_catch_up(engine, REMOTE_LINE_COMMIT, engine->welcome.at.revision);
-	return rc == 0 ? mirror_fill_whole(engine->mirror) : rc;
+	if (rc == 0)
+		rc = mirror_fill_whole(engine->mirror);
+	if (rc == 0)
+		feed_tell(engine, (struct slice){ .data = "", .len = 0 });
+	return rc;
 }
 
 static bool mirror_is_of_realm(struct engine *engine)
@@ -61,7 +67,8 @@ static int follow(struct engine *engine)
 	struct remote_at at = mirror_at(engine->mirror);
 	int rc = REMOTE_HELLO;
 
-	if (mirror_is_of_realm(engine) && at.revision != 0 && !mirror_is_ahead(engine, &at))
+	if (mirror_is_of_realm(engine) && at.revision != 0 && !mirror_is_ahead(engine, &at) &&
+	    !mirror_is_old(engine->mirror))
 		rc = feed_catch_up(engine, REMOTE_LINE_COMMIT, engine->welcome.at.revision);
 	return rc == REMOTE_HELLO ? resync(engine) : rc;
 }

@@ -2,6 +2,7 @@
 
 #include "remote_barrier.h"
 #include "remote_engine.h"
+#include "remote_feed.h"
 
 #include <errno.h>
 #include <time.h>
@@ -59,13 +60,20 @@ static int suspect_fn(struct store_txn *txn, void *arg)
 
 		if (rc < 0)
 			return rc;
-		if (rc == 1 || chain == (int)engine->chain)
-			continue;
-		if (version != seen->version)
-			*seen = (struct remote_seen){ .version = version, .contact = engine->contact };
-		rc = box_decode(value, &suspect->box);
+		if (rc == 0)
+			rc = box_decode(value, &suspect->box);
 		if (rc < 0)
 			return rc;
+		if (rc == 0 && seen->incarnation != suspect->box.incarnation) {
+			seen->incarnation = suspect->box.incarnation;
+			feed_tell(engine, box_key_slice(&key));
+		}
+		if (rc == 1 || chain == (int)engine->chain)
+			continue;
+		if (version != seen->version) {
+			seen->version = version;
+			seen->contact = engine->contact;
+		}
 		suspect->chain = (uint16_t)chain;
 		found = !suspect->box.gone && engine->contact - seen->contact > (int64_t)suspect->box.timeout * MS;
 	}

@@ -6,8 +6,10 @@
 #include "remote_ring.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #define VERSION 8
 #define CHUNK ((size_t)512) /* keys of one transaction, while it is emptied or filled */
@@ -22,9 +24,10 @@ struct state {
 	unsigned char id[REMOTE_ID];
 	struct remote_at at;
 	bool whole;
+	uint64_t boot; /* of this host, when it was filled */
 };
 
-#define STATE_LEN (REMOTE_ID + 25)
+#define STATE_LEN (REMOTE_ID + 33)
 
 struct fill {
 	unsigned char *bytes; /* writes as in an entry, with the version before each value */
@@ -35,6 +38,9 @@ struct fill {
 
 struct mirror {
 	struct engine *lmdb;
+	const struct store_share *share; /* NULL: every key is the realm's, and its value the same everywhere */
+	uint64_t boot;
+	int64_t filled;       /* lock: when the newest of the keys in `fill` was read from the engine */
 	pthread_mutex_t lock; /* of the rest; held while something is written */
 	bool known;           /* it is of a realm */
 	struct state state;
@@ -57,6 +63,9 @@ static int state_get(struct store_txn *txn, struct state *out)
 		return -EUCLEAN;
 	memcpy(out->id, id.data, id.len);
 	out->whole = whole != 0;
+	/* Versions before did not write it. */
+	if (!bytes_take(&value, 8, &out->boot))
+		out->boot = 0;
 	return 0;
 }
 
@@ -68,7 +77,8 @@ static int state_put(struct store_txn *txn, const struct state *state)
 	at = bytes_put(at, state->at.epoch, 8);
 	at = bytes_put(at, state->at.revision, 8);
 	at = bytes_put(at, state->at.tag, 8);
-	(void)bytes_put(at, state->whole, 1);
+	at = bytes_put(at, state->whole, 1);
+	(void)bytes_put(at, state->boot, 8);
 	return store_put(txn, key_state, (struct slice){ .data = bytes, .len = sizeof(bytes) });
 }
 
@@ -86,6 +96,18 @@ static int close_fn(struct store_txn *txn, void *arg)
 	return ring_save(&((struct mirror *)arg)->ring, txn);
 }
 
+/* Tells the boots of this host apart. With a test's clock there is one. */
+static uint64_t boot_tag(const struct store_options *options)
+{
+	char text[64];
+	int fd = options->clock != NULL ? -1 : open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+	ssize_t len = fd < 0 ? 0 : read(fd, text, sizeof(text));
+
+	if (fd >= 0)
+		(void)close(fd);
+	return slice_hash(SLICE_HASH, (struct slice){ .data = text, .len = len > 0 ? (size_t)len : 0 });
+}
+
 int mirror_open(struct mirror **out, const char *dir, const struct store_options *options, char *why, size_t whylen)
 {
 	const struct store_options lmdb = { .sync = STORE_SYNC_OFF, .owner = options->owner };
@@ -98,6 +120,8 @@ int mirror_open(struct mirror **out, const char *dir, const struct store_options
 		free(mirror);
 		return rc;
 	}
+	mirror->share = options->share;
+	mirror->boot = boot_tag(options);
 	pthread_mutex_init(&mirror->lock, NULL);
 	ring_init(&mirror->ring);
 	rc = store_lmdb.update(mirror->lmdb, open_fn, mirror);
@@ -132,6 +156,11 @@ struct remote_at mirror_at(struct mirror *mirror)
 	struct remote_at at = mirror->state.at;
 	pthread_mutex_unlock(&mirror->lock);
 	return at;
+}
+
+bool mirror_is_old(const struct mirror *mirror)
+{
+	return mirror->state.boot != mirror->boot;
 }
 
 int mirror_id(struct mirror *mirror, unsigned char id[static REMOTE_ID])
@@ -276,28 +305,72 @@ static unsigned char *value_join(uint64_t version, struct slice value)
 	return bytes;
 }
 
+static int value_put(struct store_txn *txn, struct slice key, uint64_t version, struct slice value)
+{
+	if (value.data == NULL)
+		return store_drop(txn, key);
+	unsigned char *bytes = value_join(version, value);
+	if (bytes == NULL)
+		return -ENOMEM;
+	int rc = store_put(txn, key, (struct slice){ .data = bytes, .len = VERSION + value.len });
+	free(bytes);
+	return rc;
+}
+
+struct arriving {
+	struct store_arrival arrival; /* must be first: cast back */
+	struct store_txn *txn;
+};
+
+static int local_get(struct store_arrival *arrival, struct slice key, struct slice *value)
+{
+	return mirror_get(((struct arriving *)arrival)->txn, key, value, NULL);
+}
+
+static int local_put(struct store_arrival *arrival, struct slice key, struct slice value)
+{
+	return value_put(((struct arriving *)arrival)->txn, key, 0, value);
+}
+
+/* A batch of writes of one entry, or of a scan. */
 struct applying {
+	const struct mirror *mirror;
 	struct slice writes;
 	const struct state *next;
+	struct mirror_when when;
 };
 
 /* Makes one write, unless a scan has found the key in a later version. */
-static int apply_write(struct store_txn *txn, const struct txn_write *write, uint64_t revision)
+static int apply_write(struct store_txn *txn, const struct applying *applying, const struct txn_write *write,
+		       uint64_t revision)
 {
-	struct slice value;
+	const struct store_share *share = applying->mirror->share;
+	unsigned char buf[STORE_SHARE_BUF];
+	struct slice value = write->value;
+	struct slice old = { .data = NULL, .len = 0 };
 	uint64_t version;
-	int rc = mirror_get(txn, write->key, &value, &version);
+	int rc = mirror_get(txn, write->key, &old, &version);
 
-	if (rc < 0 || version > revision)
+	if (rc < 0 || version > revision || (rc == 1 && value.data == NULL))
 		return rc < 0 ? rc : 0;
-	if (write->value.data == NULL)
-		return rc == 0 ? store_drop(txn, write->key) : 0;
-	unsigned char *bytes = value_join(revision, write->value);
-	if (bytes == NULL)
-		return -ENOMEM;
-	rc = store_put(txn, write->key, (struct slice){ .data = bytes, .len = VERSION + write->value.len });
-	free(bytes);
-	return rc;
+	if (share == NULL)
+		return value_put(txn, write->key, revision, value);
+	struct arriving arriving = {
+		.arrival = {
+			.key = write->key,
+			.old = rc == 0 ? old : (struct slice){ .data = NULL, .len = 0 },
+			.new = value,
+			.own = applying->when.own,
+			.before = applying->when.before,
+			.seen = applying->when.seen,
+			.get = local_get,
+			.put = local_put,
+			.buf = buf,
+		},
+		.txn = txn,
+	};
+	rc = share->arrive(share->arg, &arriving.arrival, &value);
+	return rc < 0 ? rc : value_put(txn, write->key, revision, value);
 }
 
 static int apply_fn(struct store_txn *txn, void *arg)
@@ -308,7 +381,7 @@ static int apply_fn(struct store_txn *txn, void *arg)
 	int rc;
 
 	while ((rc = entry_write_take(&writes, &write)) == 0) {
-		rc = apply_write(txn, &write, applying->next->at.revision);
+		rc = apply_write(txn, applying, &write, applying->next->at.revision);
 		if (rc < 0)
 			return rc;
 	}
@@ -316,10 +389,10 @@ static int apply_fn(struct store_txn *txn, void *arg)
 }
 
 /* With the lock held. */
-static int apply(struct mirror *mirror, struct slice entry)
+static int apply(struct mirror *mirror, struct slice entry, const struct mirror_when *when)
 {
 	struct state next = mirror->state;
-	struct applying applying = { .writes = entry, .next = &next };
+	struct applying applying = { .mirror = mirror, .writes = entry, .next = &next, .when = *when };
 	struct entry_head head;
 
 	if (!entry_head_take(&applying.writes, &head))
@@ -338,10 +411,10 @@ static int apply(struct mirror *mirror, struct slice entry)
 	return 0;
 }
 
-int mirror_apply(struct mirror *mirror, struct slice entry)
+int mirror_apply(struct mirror *mirror, struct slice entry, const struct mirror_when *when)
 {
 	pthread_mutex_lock(&mirror->lock);
-	int rc = apply(mirror, entry);
+	int rc = apply(mirror, entry, when);
 	pthread_mutex_unlock(&mirror->lock);
 	return rc;
 }
@@ -368,7 +441,7 @@ static int empty_fn(struct store_txn *txn, void *arg)
 
 int mirror_fill_begin(struct mirror *mirror, const unsigned char id[static REMOTE_ID])
 {
-	struct state next = { .whole = false };
+	struct state next = { .whole = false, .boot = mirror->boot };
 
 	memcpy(next.id, id, REMOTE_ID);
 	pthread_mutex_lock(&mirror->lock);
@@ -385,19 +458,28 @@ int mirror_fill_begin(struct mirror *mirror, const unsigned char id[static REMOT
 
 static int fill_fn(struct store_txn *txn, void *arg)
 {
-	const struct fill *fill = arg;
+	const struct mirror *mirror = arg;
+	const struct fill *fill = &mirror->fill;
+	const struct applying applying = {
+		.mirror = mirror,
+		.when = { .before = STORE_UNKNOWN, .seen = mirror->filled },
+	};
 	struct slice writes = { .data = fill->bytes, .len = fill->len };
 	struct txn_write write;
+	uint64_t version;
 	int rc = 0;
 
-	while (rc == 0 && entry_write_take(&writes, &write) == 0)
-		rc = store_put(txn, write.key, write.value);
+	while (rc == 0 && entry_write_take(&writes, &write) == 0) {
+		rc = value_split(&write.value, &version);
+		if (rc == 0)
+			rc = apply_write(txn, &applying, &write, version);
+	}
 	return rc;
 }
 
 static int fill_flush(struct mirror *mirror)
 {
-	int rc = mirror->fill.count == 0 ? 0 : store_lmdb.update(mirror->lmdb, fill_fn, &mirror->fill);
+	int rc = mirror->fill.count == 0 ? 0 : store_lmdb.update(mirror->lmdb, fill_fn, mirror);
 
 	mirror->fill.len = mirror->fill.count = 0;
 	return rc;
@@ -433,9 +515,10 @@ static int fill_add(struct mirror *mirror, struct slice key, uint64_t version, s
 	return rc;
 }
 
-int mirror_fill(struct mirror *mirror, struct slice key, uint64_t version, struct slice value)
+int mirror_fill(struct mirror *mirror, struct slice key, uint64_t version, struct slice value, int64_t now)
 {
 	pthread_mutex_lock(&mirror->lock);
+	mirror->filled = now;
 	int rc = fill_add(mirror, key, version, value);
 	pthread_mutex_unlock(&mirror->lock);
 	return rc;

@@ -10,7 +10,8 @@
  *
  * A mirror that is being filled is not whole: views of it fail with -EHOSTDOWN.
  *
- * In LMDB a value is the key's version (8, little-endian) and what the realm has. Keys that begin with a NUL are the mirror's own.
+ * In LMDB a value is the key's version (8, little-endian) and what the realm has, in this host's form (struct store_share); local keys have
+ * version 0. Keys that begin with a NUL are the mirror's own.
  */
 #ifndef STORE_REMOTE_MIRROR_H
 #define STORE_REMOTE_MIRROR_H
@@ -36,6 +37,9 @@ struct remote_at mirror_at(struct mirror *mirror);
 /* The realm that it is a mirror of: 0, or 1 if of none yet. */
 int mirror_id(struct mirror *mirror, unsigned char id[static REMOTE_ID]);
 
+/* True if it was filled in another boot of this host, whose clock said other things: it must be filled again. */
+bool mirror_is_old(const struct mirror *mirror);
+
 /* The epoch that its place belongs to, which entries do not name. */
 int mirror_set_epoch(struct mirror *mirror, uint64_t epoch);
 
@@ -52,18 +56,25 @@ int mirror_view(struct mirror *mirror, store_fn *fn, void *arg, struct remote_at
 int mirror_get(struct store_txn *txn, struct slice key, struct slice *value, uint64_t *version);
 int mirror_next(struct store_txn *txn, struct slice from, struct slice prefix, struct slice *key, struct slice *value);
 
+/* When an entry was committed, by this host's clock: see struct store_arrival. */
+struct mirror_when {
+	bool own;
+	int64_t before;
+	int64_t seen;
+};
+
 /*
  * Applies an entry: 0, 1 if the mirror has it already, -ESTALE if it does not follow what the mirror has (an entry between them is missing,
  * or the mirror has another history).
  */
-int mirror_apply(struct mirror *mirror, struct slice entry);
+int mirror_apply(struct mirror *mirror, struct slice entry, const struct mirror_when *when);
 
 /*
  * Empties it, and puts keys into it. It then is at `at`, where the history ended before the scan began; it is whole once all entries have
  * been applied that were there when the scan ended. Keys that the scan found in a later version keep it.
  */
 int mirror_fill_begin(struct mirror *mirror, const unsigned char id[static REMOTE_ID]);
-int mirror_fill(struct mirror *mirror, struct slice key, uint64_t version, struct slice value);
+int mirror_fill(struct mirror *mirror, struct slice key, uint64_t version, struct slice value, int64_t now);
 int mirror_fill_end(struct mirror *mirror, const struct remote_at *at);
 int mirror_fill_whole(struct mirror *mirror);
 

@@ -102,68 +102,116 @@ static bool over_add(struct round *round, struct txn_write *write, size_t part)
 	return true;
 }
 
-/* The size of a commit's sets; -EINVAL if a key is the mirror's own. */
-static int sets_measure(const struct txn_commit *commit, size_t *keys, size_t *bytes)
+static bool is_local(const struct engine *engine, struct slice key)
 {
-	*keys = commit->reads->count + commit->writes->count;
-	*bytes = 0;
-	for (size_t i = 0; i < commit->reads->count; i++)
-		*bytes += commit->reads->list[i].key.len;
-	for (size_t i = 0; i < commit->writes->count; i++) {
-		const struct txn_write *write = commit->writes->list[i];
+	return engine->share != NULL && engine->share->is_local(key);
+}
 
-		if (*(const unsigned char *)write->key.data == 0)
-			return -EINVAL;
-		*bytes += write->key.len + write->value.len;
+/* The write as it is sent: local keys are not (1), and values are in the form that all hosts share. 0, 1 or a negative errno. */
+static int write_send(struct engine *engine, struct txn_write *write, struct txn_write **out)
+{
+	const struct store_share *share = engine->share;
+	unsigned char buf[STORE_SHARE_BUF];
+	struct slice value = write->value;
+
+	if (*(const unsigned char *)write->key.data == 0)
+		return -EINVAL;
+	if (is_local(engine, write->key))
+		return 1;
+	*out = write;
+	if (share == NULL || value.data == NULL)
+		return 0;
+	int rc = share->leave(share->arg, write->key, &value, buf);
+	if (rc < 0 || value.data == write->value.data)
+		return rc;
+	struct txn_write *sent = arena_take(&engine->arena, sizeof(*sent));
+	if (sent == NULL || !arena_copy(&engine->arena, value, &sent->value))
+		return -ENOMEM;
+	sent->key = write->key;
+	*out = sent;
+	return 0;
+}
+
+static int compares_copy(struct engine *engine, const struct reads *reads, struct remote_part *part)
+{
+	struct txn_read *compares = arena_take(&engine->arena, (reads->count + 1) * sizeof(*compares));
+
+	if (compares == NULL)
+		return -ENOMEM;
+	part->compares = compares;
+	for (size_t i = 0; i < reads->count; i++) {
+		struct txn_read *compare = &compares[part->compare_count];
+
+		if (is_local(engine, reads->list[i].key))
+			continue;
+		compare->version = reads->list[i].version;
+		if (!arena_copy(&engine->arena, reads->list[i].key, &compare->key))
+			return -ENOMEM;
+		part->compare_count++;
 	}
 	return 0;
 }
 
 /* Copies both sets, which the next function would overwrite. The bytes of the writes are in the arena already. */
-static bool part_copy(struct round *round, const struct txn_commit *commit, struct remote_part *part)
+static int part_copy(struct engine *engine, const struct txn_commit *commit, struct remote_part *part)
 {
-	struct arena *arena = &round->engine->arena;
-	struct txn_read *compares = arena_take(arena, (commit->reads->count + 1) * sizeof(*compares));
-	struct txn_write **writes = arena_take(arena, commit->writes->count * sizeof(struct txn_write *));
+	struct txn_write **writes = arena_take(&engine->arena, (commit->writes->count + 1) * sizeof(*writes));
 
-	if (compares == NULL || writes == NULL)
-		return false;
-	for (size_t i = 0; i < commit->reads->count; i++) {
-		compares[i].version = commit->reads->list[i].version;
-		if (!arena_copy(arena, commit->reads->list[i].key, &compares[i].key))
-			return false;
+	*part = (struct remote_part){ .writes = writes };
+	if (writes == NULL)
+		return -ENOMEM;
+	for (size_t i = 0; i < commit->writes->count; i++) {
+		int rc = write_send(engine, commit->writes->list[i], &writes[part->write_count]);
+
+		if (rc < 0)
+			return rc;
+		part->write_count += rc == 0;
 	}
-	memcpy(writes, commit->writes->list, commit->writes->count * sizeof(struct txn_write *));
-	*part = (struct remote_part){
-		.compares = compares,
-		.compare_count = commit->reads->count,
-		.writes = writes,
-		.write_count = commit->writes->count,
-	};
+	return compares_copy(engine, commit->reads, part);
+}
+
+static size_t part_bytes(const struct remote_part *part)
+{
+	size_t bytes = 0;
+
+	for (size_t i = 0; i < part->compare_count; i++)
+		bytes += part->compares[i].key.len;
+	for (size_t i = 0; i < part->write_count; i++)
+		bytes += part->writes[i]->key.len + part->writes[i]->value.len;
+	return bytes;
+}
+
+/* Lays all writes of a part over the mirror, those of local keys too. */
+static bool over_add_all(struct round *round, const struct txn_commit *commit)
+{
+	for (size_t i = 0; i < commit->writes->count; i++)
+		if (!over_add(round, commit->writes->list[i], round->part_count))
+			return false;
 	return true;
 }
 
-/* Adds what a function read and wrote to the commit: 0, 1 (the commit is full), or a negative errno, which is the function's result. */
+/*
+ * Adds what a function read and wrote to the commit: 0, also if it wrote nothing that is the realm's, 1 (the commit is full), or a
+ * negative errno, which is the function's result.
+ */
 static int part_add(struct round *round, struct slot *slot, const struct txn_commit *commit)
 {
 	const struct remote_limits *limits = &round->engine->adapter->limits;
-	size_t keys;
-	size_t bytes;
-	int rc = sets_measure(commit, &keys, &bytes);
+	struct remote_part *part = &round->parts[round->part_count];
 
-	if (rc < 0)
+	if (round->part_count == limits->parts)
+		return 1;
+	int rc = part_copy(round->engine, commit, part);
+	if (rc < 0 || part->write_count == 0)
 		return rc;
+	size_t keys = part->compare_count + part->write_count;
+	size_t bytes = part_bytes(part);
 	if (keys > limits->keys || bytes > limits->bytes)
 		return -E2BIG;
-	if (round->part_count == limits->parts || round->keys + keys > limits->keys ||
-	    round->bytes + bytes > limits->bytes)
+	if (round->keys + keys > limits->keys || round->bytes + bytes > limits->bytes)
 		return 1;
-	struct remote_part *part = &round->parts[round->part_count];
-	if (!part_copy(round, commit, part))
+	if (!over_add_all(round, commit))
 		return -ENOMEM;
-	for (size_t i = 0; i < part->write_count; i++)
-		if (!over_add(round, part->writes[i], round->part_count))
-			return -ENOMEM;
 	slot->state = SLOT_PART;
 	slot->part = round->part_count++;
 	round->keys += keys;

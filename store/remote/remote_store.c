@@ -5,6 +5,7 @@
 #include "remote_feed.h"
 #include "remote_hello.h"
 #include "remote_hosts.h"
+#include "remote_number.h"
 
 #include <bsd/string.h>
 #include <errno.h>
@@ -82,6 +83,7 @@ void remote_close(struct engine *engine)
 	pthread_mutex_destroy(&engine->read_lock);
 	pthread_mutex_destroy(&engine->stop_lock);
 	pthread_cond_destroy(&engine->stop_told);
+	asked_destroy(&engine->asked);
 	free(engine);
 }
 
@@ -112,7 +114,9 @@ static int engine_new(struct engine **out, struct remote_adapter *adapter, const
 	engine->options = *remote;
 	if (options->clock != NULL)
 		engine->clock = *options->clock;
+	engine->share = options->share;
 	locks_init(engine);
+	asked_init(&engine->asked);
 	commit_init(&engine->queue, engine, remote_batch_run, true);
 	engine->box.timeout = remote->host_timeout;
 	(void)strlcpy(engine->box.name, remote->host, sizeof(engine->box.name));
@@ -229,6 +233,30 @@ void remote_stats(struct engine *engine, struct store_stats *out)
 {
 	*out = (struct store_stats){ .dead = false };
 	commit_stats(&engine->queue, out);
+}
+
+int remote_number(struct store_txn *txn, struct slice name, uint64_t *out)
+{
+	return number_next(txn, name, out);
+}
+
+void remote_host(struct engine *engine, struct store_host *out)
+{
+	*out = (struct store_host){ .chain = engine->chain, .incarnation = engine->incarnation };
+}
+
+int remote_host_life(struct store_txn *txn, uint16_t chain, uint64_t *out)
+{
+	struct box_key key = box_key(chain);
+	struct slice value;
+	struct box box;
+	int rc = store_get(txn, box_key_slice(&key), &value);
+
+	if (rc == 0)
+		rc = box_decode(value, &box);
+	if (rc == 0)
+		*out = box.incarnation;
+	return rc;
 }
 
 uint16_t remote_chain(const struct engine *engine)

@@ -32,12 +32,61 @@ struct store_clock {
 	void *arg;
 };
 
+/* A write of the realm's on its way into this host's mirror; see struct store_share. */
+struct store_arrival {
+	struct slice key;
+	struct slice old; /* as the mirror has it; `data` is NULL if it has not */
+	struct slice new; /* as it was sent; `data` is NULL if the key is removed */
+	bool own;         /* this process wrote it */
+	int64_t before;   /* steady time: it was not committed yet; STORE_UNKNOWN: not known */
+	int64_t seen;     /* steady time: it was committed */
+
+	/* Reads and writes keys that are local; no data removes. 0, 1 (not there) or a negative errno. */
+	int (*get)(struct store_arrival *arrival, struct slice key, struct slice *value);
+	int (*put)(struct store_arrival *arrival, struct slice key, struct slice value);
+	unsigned char *buf; /* STORE_SHARE_BUF bytes for the value that is kept */
+};
+
+#define STORE_UNKNOWN INT64_MIN
+#define STORE_SHARE_BUF ((size_t)8192)
+
+/*
+ * What an engine must know of the keys if several hosts write to it. Each host has a mirror of what all share (the realm), in a form
+ * of its own: instants are those of its own clock, and what follows from other keys is kept in local keys, which are neither sent nor
+ * compared. Functions of the table may run again, on any thread, and use no transaction but the arrival's.
+ */
+struct store_share {
+	bool (*is_local)(struct slice key);
+
+	/* The value to keep in the mirror: `new`, or another in `buf`. Writes the local keys that follow from it. 0 or a negative errno. */
+	int (*arrive)(void *arg, struct store_arrival *arrival, struct slice *value);
+
+	/* The value to send: `*value` as it is, or another in `buf`, which has STORE_SHARE_BUF bytes. */
+	int (*leave)(void *arg, struct slice key, struct slice *value, unsigned char *buf);
+
+	/* After another host's write is in the mirror. An empty key: anything may have changed. */
+	void (*changed)(void *arg, struct slice key);
+	void *arg;
+
+	const char *host;      /* this host's name, for people */
+	uint32_t host_timeout; /* ms without a sign of life after which what is bound to this host is void */
+	uint32_t timeout;      /* ms that a call waits for the engine */
+	bool manual;           /* start no threads: a test calls the engine */
+};
+
+/* A host in the realm: its number for ever, and one life of it. */
+struct store_host {
+	uint16_t chain;
+	uint64_t incarnation;
+};
+
 struct store_options {
 	enum store_sync sync;
 	bool check;         /* check all of it before anything is read */
 	bool readonly;      /* views only; needs an existing store; other processes may have it open */
 	uint64_t max_bytes; /* the store's largest size; 0: as the disk allows */
 	uid_t owner;        /* a user who is trusted with the store beside root and the user of this process */
+	const struct store_share *share;   /* needed by an engine that is shared; used until the store is closed */
 	const struct store_clock *clock;   /* NULL: the engine's own */
 	const struct store_engine *engine; /* NULL: by the URI's scheme. Tests bring their own (engine.h) */
 	void *engine_arg;                  /* handed to such an engine's open */

@@ -60,8 +60,8 @@ static void the_feed_tells_of_other_hosts_changes(void **state)
 	assert_int_equal(remote_follow(f->hosts[A].engine, 0), 0);
 	assert_int_equal(remote_follow(f->hosts[B].engine, 0), 0);
 	assert_int_equal(f->hosts[A].changes, 0);
-	/* The lock, its counter, and A's box. */
-	assert_int_equal(f->hosts[B].changes, 3);
+	/* The lock and its counter. */
+	assert_int_equal(f->hosts[B].changes, 2);
 }
 
 /* REMOTE.md's case 1. */

@@ -41,9 +41,9 @@ static void lose_some(void *arg)
 	faults->commits++;
 }
 
-static void changed(void *arg, const struct txn_write *write)
+static void changed(void *arg, struct slice key)
 {
-	(void)arg, (void)write;
+	(void)arg, (void)key;
 	changes++;
 }
 
