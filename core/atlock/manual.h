@@ -21,6 +21,12 @@ int64_t atlock_next_due(struct atlock *al);
  */
 int atlock_run_ends(struct atlock *al);
 
+/*
+ * Acts on what other hosts have changed in a shared store: claims locks that they granted to calls blocked here, ends calls that they ended,
+ * releases what was bound to hosts that are gone, reads the options again. One thread at a time.
+ */
+int atlock_run_feed(struct atlock *al);
+
 /* Searches the whole wait-for graph for cycles; returns the number of victims. */
 int atlock_run_deadlock(struct atlock *al);
 

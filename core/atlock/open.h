@@ -72,6 +72,9 @@ int atlock_open(struct atlock **out, const char *store, const struct atlock_setu
  */
 void atlock_close(struct atlock *al);
 
+/* Whether other hosts may change the store as well: what was read of it may be out of date at any time. */
+bool atlock_is_shared(struct atlock *al);
+
 /* The present instant. */
 int64_t atlock_now(struct atlock *al);
 

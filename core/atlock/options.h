@@ -61,6 +61,8 @@ struct atlock_options {
 	int64_t max_dirs;             /* directories that custom/ may have; 0: no limit (1000000) */
 	int64_t dirs_share;           /* percent of max_dirs that one user may have; 100: no limit (25) */
 	int64_t rate_limit;           /* changes that one user may make in a second; 0: no limit (5000) */
+	int64_t host_timeout;         /* a silent host's sessions and processes hold nothing on a shared store (15s) */
+	int64_t engine_timeout;       /* how long a call waits for the engine of a shared store (2s) */
 	int64_t events_keep;          /* age at which events are removed (30d) */
 	int64_t events_refused;       /* refusals of one user in a second that become events (10) */
 	int64_t owners_interval;      /* time between two searches for leftovers in owners/ (1h) */

@@ -6,6 +6,8 @@
 
 #include "allow.h"
 #include "bound.h"
+#include "ends.h"
+#include "feed.h"
 #include "grant.h"
 #include "holder.h"
 #include "limit.h"
@@ -35,6 +37,7 @@ static int acquire_one(struct op *op, struct acquire *acquire)
 	op->request = acquire->req;
 	op->holder = &acquire->holder;
 	acquire->ticket = 0;
+	acquire->grant.token = 0;
 	rc = why_line(op->why, allow_lease(op, lock, acquire->asked), acquire->change.lease_line);
 	if (rc < 0)
 		return rc;
@@ -93,6 +96,7 @@ static int acquire_prepare(struct atlock *al, const struct atlock_request *req, 
 	if (rc != 0)
 		return rc;
 	acquire->req = req;
+	acquire->grant.token = 0;
 	acquire->joins = joins;
 	acquire->priority = joins ? req->priority : ATLOCK_NORMAL;
 	if (change->priority >= 0)
@@ -131,9 +135,26 @@ static int acquire_begin(struct op *op, struct atlock *al, const struct atlock_r
 	return 0;
 }
 
-/* Ends it: fills `out` if the caller holds the lock now. */
-static int acquire_end(struct acquire *acquire, int rc, struct atlock_grant *out)
+/*
+ * The answer of a shared store was lost: the caller is told that it failed, so the lock is given back if it was taken. Its state is known once
+ * the store answers again.
+ */
+static void acquire_undo(struct atlock *al, const struct acquire *acquire)
 {
+	struct atlock_end *end = end_new(acquire->req->name, &acquire->holder);
+
+	if (end == NULL)
+		return;
+	end->grant.token = acquire->grant.token;
+	end->grant.version = acquire->grant.version;
+	ends_give_back_later(al, end);
+}
+
+/* Ends it: fills `out` if the caller holds the lock now. */
+static int acquire_end(struct atlock *al, struct acquire *acquire, int rc, struct atlock_grant *out)
+{
+	if (rc == -EIO && al->shared && acquire->grant.token != 0 && !acquire->grant.again)
+		acquire_undo(al, acquire);
 	text_change_free(&acquire->change);
 	if ((rc == ACQUIRE_NEW || rc == ACQUIRE_AGAIN) && out != NULL)
 		*out = acquire->grant;
@@ -149,7 +170,7 @@ int atlock_acquire(struct atlock *al, const struct atlock_request *req, struct a
 	struct op op;
 	int rc = acquire_begin(&op, al, req, METRICS_ACQUIRE, &acquire, why);
 
-	return rc < 0 ? rc : acquire_end(&acquire, op_run(&op, acquire_in_txn), out);
+	return rc < 0 ? rc : acquire_end(al, &acquire, op_run(&op, acquire_in_txn), out);
 }
 
 struct started {
@@ -162,7 +183,7 @@ static void started_end(struct op *op, int rc)
 {
 	struct started *started = (struct started *)op;
 
-	op_tell_end(op, acquire_end(&started->acquire, rc, started->out));
+	op_tell_end(op, acquire_end(op->al, &started->acquire, rc, started->out));
 }
 
 void atlock_acquire_start(struct atlock *al, const struct atlock_request *req, struct atlock_grant *out,
@@ -229,7 +250,7 @@ int atlock_acquire_all(struct atlock *al, const struct atlock_request *reqs, siz
 		(void)metrics_refused(al, METRICS_ACQUIRE, rc, why);
 	}
 	for (i = 0; i < all.count; i++)
-		(void)acquire_end(&all.each[i], rc, out != NULL ? &out[i] : NULL);
+		(void)acquire_end(al, &all.each[i], rc, out != NULL ? &out[i] : NULL);
 	free(all.each);
 	if (rc < 0 && failed != NULL)
 		*failed = all.failed;
@@ -247,7 +268,7 @@ int atlock_enqueue(struct atlock *al, const struct atlock_request *req, uint64_t
 
 	if (rc < 0)
 		return rc;
-	rc = acquire_end(&acquire, op_run(&op, acquire_in_txn), grant);
+	rc = acquire_end(al, &acquire, op_run(&op, acquire_in_txn), grant);
 	if (rc == ACQUIRE_NEW || rc == ACQUIRE_AGAIN)
 		return 2;
 	if (rc >= 0 && ticket != NULL)
@@ -274,9 +295,12 @@ int atlock_wait(struct atlock *al, const struct atlock_request *req, atlock_done
 	if (wait != NULL)
 		*wait = op.wait;
 	rc = op.wait == 0 ? why_set(why, -ENOMEM, ATLOCK_BACKEND_ERROR, "out of memory") : op_run(&op, acquire_in_txn);
-	rc = acquire_end(&acquire, rc, out);
-	if (rc == ACQUIRE_QUEUED)
+	rc = acquire_end(al, &acquire, rc, out);
+	if (rc == ACQUIRE_QUEUED) {
+		if (waits_queued(al->waits, op.wait))
+			feed_changed(al, (struct slice){ "", 0 });
 		return 1;
+	}
 	if (op.wait != 0)
 		(void)waits_remove(al->waits, op.wait);
 	return metrics_count(&al->metrics, METRICS_WAIT, began, rc < 0 ? rc : 0, why);

@@ -93,7 +93,8 @@ static int leave_lock(struct op *op, struct leaving *leaving, struct slice lock,
 	/* expire_lock_queue() may have ended the grant and handed the lock to another holder. */
 	if (rc == 1 || record.grant.token != token || record.grant.state == RECORD_DELAYED)
 		return 0;
-	if (leaving->by_start && record.grant.holder.start != leaving->start)
+	if ((leaving->by_start && record.grant.holder.start != leaving->start) ||
+	    table_holder_is_elsewhere(op, &record.grant.holder, op->al->boot))
 		return 0;
 	if (leaving->check_only && !table_grant_is_held(op, &record.grant))
 		return 0;
@@ -147,7 +148,8 @@ static int leave_wait(struct op *op, struct leaving *leaving, struct slice lock,
 	}
 	if (rc != 0)
 		return rc < 0 ? rc : op_corrupt(op, lock, -EBADMSG);
-	if (leaving->by_start && ticket.record.holder.start != leaving->start)
+	if ((leaving->by_start && ticket.record.holder.start != leaving->start) ||
+	    table_holder_is_elsewhere(op, &ticket.record.holder, op->al->boot))
 		return 0;
 	if (!may_leave(op, leaving, ticket.record.holder.owner))
 		return why_set(op->why, -EPERM, ATLOCK_PERMISSION_DENIED,
@@ -156,8 +158,8 @@ static int leave_wait(struct op *op, struct leaving *leaving, struct slice lock,
 			       (int)ticket.record.holder.owner.len, (const char *)ticket.record.holder.owner.data,
 			       (int)ticket.record.holder.who.len, (const char *)ticket.record.holder.who.data);
 	if (!leaving->check_only)
-		rc = ticket.record.deadline < op->now ? grant_time_out(op, lock, &ticket)
-						      : leave_queue(op, lock, &ticket);
+		rc = table_ticket_is_over(op, &ticket.record) ? grant_time_out(op, lock, &ticket)
+							      : leave_queue(op, lock, &ticket);
 	return rc < 0 ? rc : 1;
 }
 
@@ -279,7 +281,9 @@ int atlock_release_holder(struct atlock *al, const struct atlock_caller *holder,
 	leaving.who = holder->who;
 	leaving.by_start = holder_kind(holder->who) == HOLDER_PROCESS;
 	leaving.start = holder->bound_start;
-	rc = leave(al, holder, &leaving, why);
+	rc = op_catch_up(al, why);
+	if (rc == 0)
+		rc = leave(al, holder, &leaving, why);
 	if (rc == 0 && released != NULL)
 		*released = leaving.released;
 	return rc;

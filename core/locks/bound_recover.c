@@ -6,14 +6,9 @@
 #include "event_log.h"
 #include "grant.h"
 #include "holder_index.h"
+#include "hosts.h"
 #include "lock_hold.h"
 #include "scan.h"
-
-/* Tickets and locks of another host are skipped: its manager can still answer its calls. */
-static bool is_elsewhere(const struct op *op, struct slice host)
-{
-	return store_shared(op->al->store) && !slice_equal(host, slice_of(op->al->host));
-}
 
 /*
  * Releases a lock of an open file, which died with its manager, or of a process of an earlier boot. A process of this boot is
@@ -25,7 +20,7 @@ static int recover_lock(struct op *op, struct slice lock)
 	struct record_lock record;
 	int rc = table_lock_get(op, lock, &record);
 
-	if (rc != 0 || record.grant.state == RECORD_DELAYED || is_elsewhere(op, record.grant.holder.host))
+	if (rc != 0 || record.grant.state == RECORD_DELAYED)
 		return rc < 0 && rc != -EIO ? rc : 0;
 	if (record.grant.holder.start != 0 && record.grant.holder.boot == op->al->boot) {
 		op_bound(op, record.grant.holder.who, record.grant.holder.start);
@@ -42,8 +37,6 @@ static int recover_ticket(struct op *op, struct slice lock, const struct ticket 
 		    (slice_begins(record->holder.who, slice_of("pid:")) && record->holder.boot != op->al->boot);
 	int rc;
 
-	if (is_elsewhere(op, record->holder.host))
-		return 0;
 	if (!gone) {
 		op_bound(op, record->holder.who, record->holder.start);
 		return 0;
@@ -115,5 +108,11 @@ static int recover_in_txn(struct op *op)
 
 int bound_recover(struct atlock *al)
 {
+	int rc;
+
+	if (al->shared) {
+		rc = hosts_sweep(al);
+		return rc < 0 ? rc : 0;
+	}
 	return op_call(al, NULL, METRICS_NONE, recover_in_txn, NULL, NULL);
 }

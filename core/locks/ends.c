@@ -143,9 +143,14 @@ int ends_give_back(struct atlock *al, struct atlock_end *end)
 		free(end);
 		return rc;
 	}
+	ends_give_back_later(al, end);
+	return rc;
+}
+
+void ends_give_back_later(struct atlock *al, struct atlock_end *end)
+{
 	ends_keep(al->ends, end);
 	alarm_ends(al);
-	return rc;
 }
 
 /*

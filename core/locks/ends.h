@@ -34,6 +34,8 @@ struct atlock_end {
 	uint16_t key_len;
 	uint16_t claims; /* of a grant, like `kept`: see ends_claim() */
 	bool kept;       /* its holder has come again: do not release it */
+	bool queued;     /* of a call, as the next two: its ticket is written; see waits_queued() */
+	bool poked;      /* another host changed the lock before that */
 	bool leaving;    /* of a call: its caller has gone, and the cancellation could not be written */
 	char text[];     /* the lock's key, owner, NUL, who, NUL */
 };
@@ -51,6 +53,9 @@ void ends_free(struct ends *ends);
 
 /* Releases the grant of `end`, now or later, and frees `end`. 0, 1 if the grant was gone, < 0: later. */
 int ends_give_back(struct atlock *al, struct atlock_end *end);
+
+/* Releases it later. */
+void ends_give_back_later(struct atlock *al, struct atlock_end *end);
 
 /* How many ends are not written yet. */
 size_t ends_count(struct atlock *al);

@@ -101,7 +101,11 @@ int grant_drop_tickets(struct op *op, struct slice lock, const struct record_hol
 		rc = table_ticket_get(op, lock, rank, number, &ticket);
 		if (rc != 0)
 			return rc == 1 ? op_corrupt(op, waited, -EBADMSG) : rc;
-		if (ticket.record.wait != 0 && blocked != NULL)
+		if (table_holder_is_elsewhere(op, &ticket.record.holder, holder->boot))
+			continue;
+		/* Another host's call is not answered from here: its own host claims the grant for it, and answers. */
+		if (ticket.record.wait != 0 && blocked != NULL &&
+		    (!op->al->shared || ticket.record.instance == op->al->instance))
 			*blocked = true;
 		op_tell(op, &ticket.record, err, code, granted);
 		rc = table_ticket_del(op, lock, &ticket);
@@ -196,20 +200,26 @@ static int grant_to(struct op *op, struct slice lock, const struct record_lock *
 static int first_ticket_of(struct op *op, struct slice lock, const struct record_holder *holder, struct ticket *out)
 {
 	uint8_t first = ATLOCK_PRIORITIES;
+	uint64_t found = 0;
 	uint64_t at = 0;
 	struct slice waited;
 	uint8_t rank;
 	int rc;
 
 	while ((rc = table_wait_next(op, holder->owner, holder->who, at, &at, &rank, &waited)) == 0) {
-		if (rank < first && slice_equal(waited, lock)) {
-			first = rank;
-			out->number = at;
-		}
+		if (rank >= first || !slice_equal(waited, lock))
+			continue;
+		rc = table_ticket_get(op, lock, rank, at, out);
+		if (rc != 0)
+			return rc == 1 ? op_corrupt(op, lock, -EBADMSG) : rc;
+		if (table_holder_is_elsewhere(op, &out->record.holder, holder->boot))
+			continue;
+		first = rank;
+		found = at;
 	}
 	if (rc < 0 || first == ATLOCK_PRIORITIES)
 		return rc < 0 ? rc : 1;
-	rc = table_ticket_get(op, lock, first, out->number, out);
+	rc = table_ticket_get(op, lock, first, found, out);
 	return rc == 1 ? op_corrupt(op, lock, -EBADMSG) : rc;
 }
 
@@ -247,7 +257,7 @@ int grant_next(struct op *op, struct slice lock, const struct record_lock *old, 
 
 	/* Mostly the queue is empty, and searching for tickets among keys that were just removed is slow. */
 	while (rc == 0 && (rc = table_ticket_first(op, lock, &ticket)) == 0) {
-		if (ticket.record.deadline >= op->now)
+		if (!table_ticket_is_over(op, &ticket.record))
 			return grant_to(op, lock, old, &ticket, record);
 		rc = grant_time_out(op, lock, &ticket);
 		if (rc < 0)
@@ -259,6 +269,12 @@ int grant_next(struct op *op, struct slice lock, const struct record_lock *old, 
 	return rc < 0 ? rc : 1;
 }
 
+/* The bound is of no use among hosts without a common clock: only the sweep, which has found one that is over, looks there. */
+static bool expire_is_due(const struct op *op, const struct record_queue *queue)
+{
+	return op->al->shared ? op->sweeps : queue->min_deadline < op->now;
+}
+
 /* Removes tickets past their deadline. Scans the queue only if its earliest deadline has passed. Updates `queue`. */
 static int expire_tickets(struct op *op, struct slice lock, struct record_queue *queue)
 {
@@ -268,11 +284,11 @@ static int expire_tickets(struct op *op, struct slice lock, struct record_queue 
 	int rc;
 
 	rc = table_queue_get(op, lock, queue);
-	if (rc < 0 || queue->count == 0 || queue->min_deadline >= op->now)
+	if (rc < 0 || queue->count == 0 || !expire_is_due(op, queue))
 		return rc;
 	while ((rc = table_ticket_next(op, lock, rank, ticket.number, &ticket)) == 0) {
 		rank = table_rank(ticket.record.priority);
-		if (ticket.record.deadline >= op->now) {
+		if (!table_ticket_is_over(op, &ticket.record)) {
 			if (ticket.record.deadline < earliest)
 				earliest = ticket.record.deadline;
 			continue;
@@ -286,7 +302,7 @@ static int expire_tickets(struct op *op, struct slice lock, struct record_queue 
 	rc = table_queue_get(op, lock, queue);
 	if (rc < 0 || queue->count == 0)
 		return rc;
-	queue->min_deadline = earliest;
+	queue->min_deadline = op->al->shared ? 0 : earliest;
 	return table_queue_put(op, lock, queue);
 }
 
@@ -335,7 +351,7 @@ int expire_lock_queue(struct op *op, struct slice lock, struct record_lock *reco
 	if (rc != 0)
 		return rc;
 	rc = expire_tickets(op, lock, queue);
-	if (rc < 0 || table_grant_due(&record->grant) >= op->now)
+	if (rc < 0 || table_grant_free_at(&record->grant) >= op->now)
 		return rc;
 	rc = expire_due(op, lock, queue, record);
 	return rc == 0 ? table_queue_get(op, lock, queue) : rc;

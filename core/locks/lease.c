@@ -6,7 +6,8 @@
 #include "grant.h"
 #include "scan.h"
 
-#define SWEEP_BATCH 1024 /* deadlines handled in one transaction: bounds how long it blocks other writers */
+#define SWEEP_BATCH_SHARED 16 /* of a shared store: a commit takes so many keys, and other hosts sweep, too */
+#define SWEEP_BATCH 1024      /* deadlines handled in one transaction: bounds how long it blocks other writers */
 
 /* Finds the first deadline from `from` on: 0 or 1 (none). `at` is its key. */
 static int due_next(struct op *op, const struct record_key *from, int64_t *instant, struct slice *lock,
@@ -74,6 +75,7 @@ static int sweep_in_txn(struct op *op)
 
 	sweep->count = 0;
 	sweep->stuck = false;
+	op->sweeps = true;
 	while (sweep->count < sweep->most && (rc = due_next(op, &from, &instant, &lock, &at)) == 0 &&
 	       instant < op->now) {
 		rc = due_expire(op, lock, at);
@@ -103,6 +105,8 @@ int atlock_run_due(struct atlock *al)
 
 	if (al == NULL)
 		return -EINVAL;
+	if (al->shared)
+		sweep.most = SWEEP_BATCH_SHARED;
 	do {
 		rc = sweep_run(al, &sweep);
 		/* A full store has pages for fewer deadlines in one transaction. */

@@ -32,6 +32,9 @@ static int get_in_txn(struct op *op)
 		return rc;
 	if (op->caller != NULL && !rules_is_holder(op, &record.grant.holder, op->caller))
 		return lock_refuse_other(op, lock, &record, false);
+	/* "Is it still mine" is answered with yes only while no other host can think otherwise. */
+	if ((op->caller != NULL || get->name->who[0] != '\0') && !table_grant_is_sure(op, &record.grant))
+		return 1;
 	if (op->caller == NULL && get->name->who[0] != '\0' &&
 	    !slice_equal(record.grant.holder.who, slice_of(get->name->who)))
 		return 1;

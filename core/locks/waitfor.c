@@ -74,7 +74,7 @@ static int wait_next(struct op *op, const struct actor *actor, uint64_t *number,
 		if (rc != 0)
 			return rc < 0 ? rc : op_corrupt(op, *lock, -EBADMSG);
 		waiter = actor_of(*lock, &ticket.record.holder);
-		if (ticket.record.deadline >= op->now && actor_same(&waiter, actor))
+		if (!table_ticket_is_over(op, &ticket.record) && actor_same(&waiter, actor))
 			return 0;
 	}
 	return rc;
@@ -226,7 +226,7 @@ static int edge_behind(struct waitfor *graph, struct step *top, struct actor *to
 		rc = waits_ticket(graph->op, top->calls[top->next++], &top->lock, &ticket);
 		if (rc < 0)
 			return rc;
-		if (rc == 1 || ticket.record.deadline < graph->op->now) {
+		if (rc == 1 || table_ticket_is_over(graph->op, &ticket.record)) {
 			rc = 0;
 			continue;
 		}

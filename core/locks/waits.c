@@ -127,6 +127,49 @@ int waits_find(struct waits *waits, uint64_t number, struct atlock_name *lock, s
 	return blocked == NULL;
 }
 
+bool waits_queued(struct waits *waits, uint64_t number)
+{
+	struct atlock_end *blocked;
+	bool poked = false;
+
+	pthread_mutex_lock(&waits->mutex);
+	blocked = waits_lookup(waits, number);
+	if (blocked != NULL) {
+		blocked->queued = true;
+		poked = blocked->poked;
+	}
+	pthread_mutex_unlock(&waits->mutex);
+	return poked;
+}
+
+static bool waits_for(const struct atlock_end *blocked, struct slice lock)
+{
+	return lock.len == 0 || (lock.len == blocked->key_len && memcmp(lock.data, blocked->text, lock.len) == 0);
+}
+
+int waits_about(struct waits *waits, struct slice lock, uint64_t **out)
+{
+	struct atlock_end *blocked;
+	uint64_t *numbers;
+	int count = 0;
+
+	pthread_mutex_lock(&waits->mutex);
+	numbers = reallocarray(NULL, waits->count + 1, sizeof(*numbers));
+	for (size_t i = 0; i < waits->cap && numbers != NULL; i++) {
+		SLIST_FOREACH(blocked, &waits->buckets[i], call.link) {
+			if (!waits_for(blocked, lock))
+				continue;
+			if (blocked->queued)
+				numbers[count++] = blocked->call.number;
+			else
+				blocked->poked = true;
+		}
+	}
+	pthread_mutex_unlock(&waits->mutex);
+	*out = numbers;
+	return numbers == NULL ? -ENOMEM : count;
+}
+
 static struct atlock_end *waits_take(struct waits *waits, uint64_t number)
 {
 	struct atlock_end *blocked;

@@ -22,6 +22,18 @@ void waits_free(struct waits *waits);
 /* Enters a call, with what is needed to find its ticket again: its number, or 0 without memory. */
 uint64_t waits_add(struct waits *waits, const struct atlock_request *req, atlock_done_fn *done, void *arg);
 
+/*
+ * In a shared store: the call's ticket is written, so that it can be gone. True if another host changed the lock meanwhile: then look after
+ * the call (hosts.h).
+ */
+bool waits_queued(struct waits *waits, uint64_t number);
+
+/*
+ * The calls whose ticket is written and that wait for this lock, any lock if it is empty: how many, or -ENOMEM. Those whose ticket is not
+ * written yet are told by waits_queued(). The caller frees the list.
+ */
+int waits_about(struct waits *waits, struct slice lock, uint64_t **out);
+
 /* The call's lock, and `owner` and `who` of its caller (no other field). 0, or 1 if it has been answered. */
 int waits_find(struct waits *waits, uint64_t number, struct atlock_name *lock, struct atlock_caller *caller);
 

@@ -3,13 +3,17 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "alarm.h"
 #include "atlock/manual.h"
 #include "bound.h"
+#include "config.h"
 #include "ends.h"
+#include "feed.h"
 #include "health.h"
+#include "hosts.h"
 #include "lease.h"
 #include "log.h"
 #include "watch.h"
@@ -61,7 +65,10 @@ static void background_sweep(struct atlock *al)
 		log_write(al, ATLOCK_LOG_DEBUG, "%d leases, tickets or claims have ended", rc);
 	if (rc >= 0)
 		rc = lease_next_due(al, &due);
-	alarm_due(al, rc < 0 ? clock_now(&al->clock) + RETRY_AFTER : due);
+	/* Deadlines that another host sets come without an alarm. */
+	if ((rc < 0 || al->shared) && due > clock_now(&al->clock) + RETRY_AFTER)
+		due = clock_now(&al->clock) + RETRY_AFTER;
+	alarm_due(al, due);
 }
 
 void background_configured(struct atlock *al)
@@ -83,6 +90,60 @@ static void background_maintain(struct atlock *al)
 	/* Bounds the age of a copy that is made of the store's main file alone. */
 	(void)store_flush(al->store);
 	alarm_set(al, ALARM_GRAPH, state_options(al)->deadlock_interval);
+}
+
+static void announce(struct atlock *al, enum atlock_change what, struct slice lock)
+{
+	struct atlock_name name;
+
+	name_from_key(&name, lock);
+	if (al->on_change != NULL)
+		al->on_change(al->change_arg, what, &name);
+}
+
+/* Releases what was bound to hosts that are gone. */
+static int background_hosts(struct atlock *al)
+{
+	int rc = hosts_sweep(al);
+
+	if (rc > 0)
+		log_write(al, ATLOCK_LOG_WARNING, "%d locks or waits of hosts that are gone were ended", rc);
+	return rc < 0 ? rc : hosts_answer(al, (struct slice){ "", 0 });
+}
+
+/* Acts on a key that another host has changed. 0 or a negative errno. */
+static int background_changed(struct atlock *al, struct slice key)
+{
+	struct slice rest = { (const unsigned char *)key.data + 1, key.len - 1 };
+
+	switch (key.len == 0 ? 0 : *(const char *)key.data) {
+	case TABLE_LOCK: announce(al, ATLOCK_CHANGE_END, rest); return hosts_answer(al, rest);
+	case TABLE_TEXT: announce(al, ATLOCK_CHANGE_LOCK, rest); return 0;
+	case TABLE_QUEUE: announce(al, ATLOCK_CHANGE_QUEUE, rest); return hosts_answer(al, rest);
+	case TABLE_SETTING: return config_resume(al, NULL);
+	default: return background_hosts(al);
+	}
+}
+
+int atlock_run_feed(struct atlock *al)
+{
+	struct feed_key *key;
+	int failed = al == NULL ? -EINVAL : 0;
+
+	while (failed == 0 && (key = feed_take(al->feed)) != NULL) {
+		failed = background_changed(al, (struct slice){ key->data, key->len });
+		free(key);
+		/* What failed is not known any more: look at everything, later. */
+		if (failed < 0)
+			feed_changed(al, (struct slice){ "", 0 });
+	}
+	return failed;
+}
+
+static void background_feed(struct atlock *al)
+{
+	if (atlock_run_feed(al) < 0)
+		alarm_set(al, ALARM_FEED, RETRY_AFTER);
 }
 
 static void background_owners(struct atlock *al)
@@ -117,7 +178,7 @@ static void background_step(struct atlock *al)
 static void (*const tasks[])(struct atlock *al) = {
 	[ALARM_DUE] = background_sweep,  [ALARM_GRAPH] = background_maintain,  [ALARM_OWNERS] = background_owners,
 	[ALARM_ENDS] = background_retry, [ALARM_REFUSED] = background_refused, [ALARM_PROBE] = health_run,
-	[ALARM_STEP] = background_step,  [ALARM_WATCH] = background_reap,
+	[ALARM_STEP] = background_step,  [ALARM_WATCH] = background_reap,      [ALARM_FEED] = background_feed,
 };
 
 static void *background_main(void *arg)
@@ -141,7 +202,9 @@ int background_start(struct atlock *al)
 		return rc;
 	background_configured(al);
 	alarm_set(al, ALARM_OWNERS, 0);
-	alarm_due(al, atlock_next_due(al));
+	alarm_due(al, al->shared ? 0 : atlock_next_due(al));
+	if (al->shared)
+		alarm_set(al, ALARM_FEED, 0);
 	if (ends_count(al) > 0)
 		alarm_ends(al);
 	/* Signals belong to the program that embeds the manager: this thread blocks them all. */

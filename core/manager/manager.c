@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "after.h"
+#include "arrival.h"
 #include "atlock/manual.h"
 #include "background.h"
 #include "bound.h"
@@ -16,6 +17,7 @@
 #include "ends.h"
 #include "event_log.h"
 #include "event_usage.h"
+#include "feed.h"
 #include "format.h"
 #include "health.h"
 #include "hook.h"
@@ -126,6 +128,13 @@ static int manager_resume(struct atlock *al, struct atlock_why *why)
 	struct op op;
 	int rc;
 
+	if (al->shared && (al->readonly || al->repair))
+		return why_set(why, -ENOTSUP, ATLOCK_INVALID_REQUEST,
+			       "a store that several hosts share is read through a mount of it");
+	if (al->shared && al->seal != NULL)
+		return why_set(
+			why, -ENOTSUP, ATLOCK_INVALID_REQUEST,
+			"key_file: texts of a store that several hosts share cannot be encrypted yet: leave it out");
 	manager_self(al, &self);
 	clock_start(&al->clock, al->store, 0, 0);
 	rc = format_open(al, why);
@@ -156,6 +165,7 @@ static int manager_resume(struct atlock *al, struct atlock_why *why)
 static int manager_prepare(struct atlock *al, const struct atlock_setup *setup, struct atlock_why *why)
 {
 	struct atlock_options options;
+	uint32_t boot = 0;
 	int rc;
 
 	if (setup->options != NULL)
@@ -183,7 +193,10 @@ static int manager_prepare(struct atlock *al, const struct atlock_setup *setup, 
 	al->instance = state_random(al);
 	rc = config_start(al, &options);
 	if (rc == 0)
-		rc = process_boot_tag(&al->boot);
+		rc = process_boot_tag(&boot);
+	al->boot = boot;
+	if (rc == 0)
+		rc = feed_new(&al->feed);
 	al->sees_processes = process_proc_is_ours() == 0;
 	if (rc == 0)
 		rc = users_new(&al->users, NULL);
@@ -225,6 +238,7 @@ static int manager_store(struct atlock *al, const char *uri, const struct atlock
 		.owner = setup->store_owner,
 		.engine = setup->store_engine,
 		.engine_arg = setup->store_engine_arg,
+		.share = &al->share,
 	};
 	char text[sizeof(why->text)] = "";
 	int rc;
@@ -237,7 +251,19 @@ static int manager_store(struct atlock *al, const char *uri, const struct atlock
 		al->test_clock = clock;
 		options.clock = &clock->store;
 	}
+	al->share = (struct store_share){
+		.is_local = arrival_is_local,
+		.arrive = arrival_arrive,
+		.leave = arrival_leave,
+		.changed = feed_changed,
+		.arg = al,
+		.host = al->host,
+		.host_timeout = (uint32_t)(state_options(al)->host_timeout / (ATLOCK_SECOND / 1000)),
+		.timeout = (uint32_t)(state_options(al)->engine_timeout / (ATLOCK_SECOND / 1000)),
+		.manual = setup->manual,
+	};
 	rc = store_open(&al->store, uri, &options, text, sizeof(text));
+	al->shared = rc == 0 && store_shared(al->store);
 	return rc < 0 ? why_set(why, rc, ATLOCK_BACKEND_ERROR, "%s", text) : 0;
 }
 
@@ -248,6 +274,7 @@ static void manager_free(struct atlock *al)
 	watch_free(al->watch);
 	waits_free(al->waits);
 	positions_free(al->positions);
+	feed_free(al->feed);
 	ends_free(al->ends);
 	comms_free(al->comms);
 	refusals_free(al->refusals);
@@ -367,8 +394,8 @@ static int status_in_txn(struct op *op)
 	status->events_used = space_events_used(&op->tail);
 	status->events_full = space_share_is_used(&space, &op->tail);
 	status->store_low = space.low || status->events_full;
-	status->held = op->tail.held;
-	status->waiting = op->tail.waiting;
+	if (rc == 0)
+		rc = arrival_counts(op, &status->held, &status->waiting);
 	status->events = op->tail.seq;
 	status->last_change = op->tail.time;
 	return rc;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "arrival.h"
 #include "ends.h"
 #include "health.h"
 #include "hook.h"
@@ -13,6 +14,7 @@
 #include "op.h"
 #include "scan.h"
 #include "space.h"
+#include "table.h"
 
 /* Values that are read at this moment, not counted. */
 struct sample {
@@ -60,7 +62,7 @@ static int sample_tickets(struct op *op, struct sample *sample)
 	int rc;
 
 	while ((rc = scan_record(op, &scan, RECORD_TICKET, &ticket)) == 0) {
-		if (ticket.priority < ATLOCK_PRIORITIES && ticket.deadline >= op->now) {
+		if (ticket.priority < ATLOCK_PRIORITIES && !table_ticket_is_over(op, &ticket)) {
 			uint64_t waited = op->now > ticket.since ? (uint64_t)(op->now - ticket.since) : 0;
 
 			sample->waiters[ticket.priority]++;
@@ -75,12 +77,14 @@ static int sample_in_txn(struct op *op)
 {
 	struct sample *sample = op->arg;
 	struct store_space space;
+	uint64_t waiting;
 	int rc = op_tail(op);
 
 	store_space(op->al->store, &space);
 	sample->low = space_share_is_used(&space, &op->tail);
-	sample->held = op->tail.held;
 	sample->events = op->tail.seq;
+	if (rc == 0)
+		rc = arrival_counts(op, &sample->held, &waiting);
 	if (rc == 0)
 		rc = sample_queues(op, sample);
 	return rc == 0 ? sample_tickets(op, sample) : rc;

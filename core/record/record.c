@@ -19,6 +19,7 @@ struct layout {
 	size_t count;
 	size_t size; /* of the struct */
 	uint8_t version;
+	bool spare; /* fields since that version that are all 0 are not written: then it is the version before */
 };
 
 #define F_SINCE(version, record, kind, name)                                  \
@@ -67,16 +68,29 @@ static const struct field lock_fields[] = {
 	F(lock, STRING, grant.holder.owner),
 	F(lock, STRING, grant.holder.who),
 	F(lock, STRING, grant.holder.host),
+	F_SINCE(2, lock, SHORT, grant.times.stamp),
+	F_SINCE(2, lock, SHORT, grant.times.shift),
+	F_SINCE(2, lock, SHORT, grant.times.late),
 };
 
 static const struct field ticket_fields[] = {
-	F(ticket, U8, priority),       F(ticket, U32, holder.uid),
-	F(ticket, U32, holder.gid),    F(ticket, U32, holder.pid),
-	F(ticket, U32, holder.boot),   F(ticket, U64, holder.start),
-	F(ticket, U64, wait),          F(ticket, U64, instance),
-	F(ticket, U64, since),         F(ticket, U64, deadline),
-	F(ticket, U64, ttl),           F(ticket, STRING, holder.owner),
-	F(ticket, STRING, holder.who), F(ticket, STRING, holder.host),
+	F(ticket, U8, priority),
+	F(ticket, U32, holder.uid),
+	F(ticket, U32, holder.gid),
+	F(ticket, U32, holder.pid),
+	F(ticket, U32, holder.boot),
+	F(ticket, U64, holder.start),
+	F(ticket, U64, wait),
+	F(ticket, U64, instance),
+	F(ticket, U64, since),
+	F(ticket, U64, deadline),
+	F(ticket, U64, ttl),
+	F(ticket, STRING, holder.owner),
+	F(ticket, STRING, holder.who),
+	F(ticket, STRING, holder.host),
+	F_SINCE(2, ticket, SHORT, times.stamp),
+	F_SINCE(2, ticket, SHORT, times.shift),
+	F_SINCE(2, ticket, SHORT, times.late),
 };
 
 static const struct field queue_fields[] = {
@@ -132,7 +146,8 @@ static const struct field shared_fields[] = {
 };
 
 static const struct field app_fields[] = {
-	F(app, U8, status), F(app, U32, uid), F(app, U32, gid), F(app, U64, written), F(app, STRING, owner),
+	F(app, U8, status),   F(app, U32, uid),      F(app, U32, gid),
+	F(app, U64, written), F(app, STRING, owner), F_SINCE(2, app, SHORT, shift),
 };
 
 static const struct field pull_fields[] = {
@@ -152,18 +167,24 @@ static const struct field setting_fields[] = { F(setting, LONG_STRING, value) };
 
 static const struct field seal_fields[] = { F(seal, U8, changing), F(seal, STRING, key), F(seal, STRING, old) };
 
-#define LAYOUT_VERSION(name, version)                                                                                  \
-	{                                                                                                              \
-		name##_fields, sizeof(name##_fields) / sizeof(name##_fields[0]), sizeof(struct record_##name), version \
+#define LAYOUT_VERSION(name, version)                                                                          \
+	{                                                                                                      \
+		name##_fields, sizeof(name##_fields) / sizeof(name##_fields[0]), sizeof(struct record_##name), \
+			version, .spare = false                                                                \
 	}
 #define LAYOUT(name) LAYOUT_VERSION(name, 1)
+#define LAYOUT_SPARE(name, version)                                                                            \
+	{                                                                                                      \
+		name##_fields, sizeof(name##_fields) / sizeof(name##_fields[0]), sizeof(struct record_##name), \
+			version, .spare = true                                                                 \
+	}
 
 static const struct layout layouts[] = {
 	[RECORD_FORMAT_INFO] = LAYOUT(format),
 	[RECORD_COUNTER] = LAYOUT(counter),
 	[RECORD_TAIL] = LAYOUT_VERSION(tail, 2),
-	[RECORD_LOCK] = LAYOUT(lock),
-	[RECORD_TICKET] = LAYOUT(ticket),
+	[RECORD_LOCK] = LAYOUT_SPARE(lock, 2),
+	[RECORD_TICKET] = LAYOUT_SPARE(ticket, 2),
 	[RECORD_QUEUE] = LAYOUT_VERSION(queue, 2),
 	[RECORD_HOLD_TIME] = LAYOUT(hold),
 	[RECORD_DIR] = LAYOUT_VERSION(dir, 2),
@@ -171,7 +192,7 @@ static const struct layout layouts[] = {
 	[RECORD_CLAIM] = LAYOUT(claim),
 	[RECORD_REFERENCE] = LAYOUT(reference),
 	[RECORD_SHARED] = LAYOUT(shared),
-	[RECORD_APP] = LAYOUT(app),
+	[RECORD_APP] = LAYOUT_SPARE(app, 2),
 	[RECORD_PULL] = LAYOUT_VERSION(pull, 2),
 	[RECORD_PROJECT] = LAYOUT_VERSION(project, 2),
 	[RECORD_SETTING] = LAYOUT(setting),
@@ -331,11 +352,25 @@ static size_t field_get(const struct field *field, const unsigned char *in, size
 	return at + text.len;
 }
 
+/* Writes the fields of the version in `out`. */
 static size_t fields_put(const struct layout *layout, const void *record, unsigned char *out, size_t at)
 {
 	for (size_t i = 0; i < layout->count && at > 0; i++)
-		at = field_put(&layout->fields[i], record, out, at);
+		if (layout->fields[i].since <= out[1])
+			at = field_put(&layout->fields[i], record, out, at);
 	return at;
+}
+
+/* The version to write: the one before if the newest one's numbers are all 0. */
+static uint8_t version_of(const struct layout *layout, const void *record)
+{
+	if (!layout->spare)
+		return layout->version;
+	for (size_t i = 0; i < layout->count; i++)
+		if (layout->fields[i].since == layout->version &&
+		    number_load((const unsigned char *)record + layout->fields[i].offset, sizeof(uint64_t)) != 0)
+			return layout->version;
+	return layout->version - 1;
 }
 
 static size_t fields_get(const struct layout *layout, const unsigned char *in, size_t at, size_t end, void *record)
@@ -352,7 +387,7 @@ int record_encode(enum record_kind kind, const void *record, unsigned char out[R
 	size_t at;
 
 	out[0] = (unsigned char)kind;
-	out[1] = layouts[kind].version;
+	out[1] = version_of(&layouts[kind], record);
 	at = fields_put(&layouts[kind], record, out, 2);
 	if (at == 0)
 		return -EMSGSIZE;

@@ -127,12 +127,24 @@ struct record_tail {
 	uint64_t events;   /* bytes of the events in the store */
 };
 
+/*
+ * What the instants of a record are worth on this host, in a store that several hosts write to; all 0 in any other. The hosts have no
+ * clock in common: what they share are the instants of the host that set them, by its clock, and each host translates them.
+ */
+struct record_times {
+	int64_t stamp; /* when they were set, by that host's clock */
+	int64_t shift; /* added to them here: to the instant before which this host knows they were not set */
+	int64_t late;  /* that instant may be so much too early; RECORD_UNSURE: it is when this host first saw them */
+};
+
+#define RECORD_UNSURE (-1)
+
 /* Who holds or waits: owner and who, and what tells a process or session from a later one with the same number. */
 struct record_holder {
 	uint32_t uid;
 	uint32_t gid;
 	uint32_t pid;
-	uint32_t boot;  /* the boot of the host that `pid` and a session number belong to */
+	uint32_t boot;  /* what `pid` and a session number belong to: the host's boot, or its life in a shared store */
 	uint64_t start; /* start time of a "pid:" holder's process or a "sid:" holder's session leader */
 	struct slice owner;
 	struct slice who;
@@ -153,6 +165,7 @@ struct record_grant {
 	int64_t ttl;
 	int64_t claim_by; /* RECORD_PENDING only */
 	uint64_t ticket;  /* that it was granted to; 0: taken, or given by another user */
+	struct record_times times;
 	struct record_holder holder;
 };
 
@@ -169,6 +182,7 @@ struct record_ticket {
 	int64_t since;
 	int64_t deadline;
 	int64_t ttl;
+	struct record_times times;
 	struct record_holder holder;
 };
 
@@ -293,7 +307,8 @@ struct record_app {
 	uint8_t status; /* enum atlock_app_status */
 	uint32_t uid;
 	uint32_t gid;
-	int64_t written;
+	int64_t written; /* in a shared store, here: an instant before it was */
+	int64_t shift;   /* as in struct record_times; `written` is the stamp */
 	struct slice owner;
 };
 

@@ -1,7 +1,7 @@
 /*
  * Lease time: the clock of every instant in the store. It never steps while the manager lives; over a restart it
- * advances as much as the wall clock did, corrected by the steps that the manager saw. The clock of a shared engine is
- * lease time without conversion. Private to core/.
+ * advances as much as the wall clock did, corrected by the steps that the manager saw. In a store that several hosts write
+ * to, lease time is each host's own, without conversion: see struct record_times. Private to core/.
  */
 #ifndef CORE_CLOCK_H
 #define CORE_CLOCK_H

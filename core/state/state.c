@@ -10,6 +10,30 @@ const struct atlock_options *state_options(struct atlock *al)
 	return &state_config(al)->options;
 }
 
+uint32_t state_life(const struct store_host *host)
+{
+	return (uint32_t)host->chain << STATE_LIFE_BITS | (uint32_t)(host->incarnation & ((1U << STATE_LIFE_BITS) - 1));
+}
+
+struct store_host state_life_of(uint32_t boot)
+{
+	return (struct store_host){
+		.chain = (uint16_t)(boot >> STATE_LIFE_BITS),
+		.incarnation = boot & ((1U << STATE_LIFE_BITS) - 1),
+	};
+}
+
+void state_host(struct atlock *al)
+{
+	struct store_host host;
+
+	if (!al->shared)
+		return;
+	store_host(al->store, &host);
+	atomic_store_explicit(&al->boot, state_life(&host), memory_order_relaxed);
+	atomic_store_explicit(&al->chain, host.chain, memory_order_relaxed);
+}
+
 /* splitmix64: any state gives a good sequence, and a step is one atomic addition. */
 uint64_t state_random(struct atlock *al)
 {
@@ -18,6 +42,11 @@ uint64_t state_random(struct atlock *al)
 	z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
 	z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
 	return z ^ (z >> 31);
+}
+
+bool atlock_is_shared(struct atlock *al)
+{
+	return al != NULL && al->shared;
 }
 
 int64_t atlock_now(struct atlock *al)

@@ -14,6 +14,7 @@
 #include "store.h"
 
 struct alarms;
+struct feed;
 struct hook;
 struct op;
 struct ends;
@@ -59,9 +60,10 @@ struct atlock {
 	pthread_mutex_t options_mutex; /* serialises replacing `config` */
 
 	char host[65];
-	uint32_t boot;     /* identifies the boot of this host */
-	uint64_t instance; /* identifies this manager among all that opened the store */
-	uint16_t chain;    /* its event chain */
+	bool shared;            /* other hosts write to the store as well */
+	_Atomic uint32_t boot;  /* identifies the boot of this host, or its life in a shared store: see state_host() */
+	uint64_t instance;      /* identifies this manager among all that opened the store */
+	_Atomic uint16_t chain; /* its event chain, and the host's number in a shared store */
 	bool readonly;
 	bool repair; /* see struct atlock_setup */
 
@@ -79,7 +81,9 @@ struct atlock {
 	struct event_usages *event_usages;
 	struct sessions *sessions;
 	struct comms *comms;
-	struct watch *watch;   /* processes that holders are bound to */
+	struct watch *watch; /* processes that holders are bound to */
+	struct feed *feed;   /* what other hosts have changed */
+	struct store_share share;
 	struct alarms *alarms; /* NULL if the caller drives time itself */
 	pthread_t thread;      /* acts on the alarms */
 	struct hook *hook;     /* the same */
@@ -101,6 +105,16 @@ struct atlock {
 /* Valid until atlock_close(). */
 const struct config *state_config(struct atlock *al);
 const struct atlock_options *state_options(struct atlock *al);
+
+/*
+ * Of a shared store: what `boot` is in the records of a host's holders, chain and life in one number; and the two from it. A host begins
+ * another life when it starts, and when others took it for dead: state_host() looks what it is now. Does nothing if the store is not
+ * shared.
+ */
+#define STATE_LIFE_BITS 22
+uint32_t state_life(const struct store_host *host);
+struct store_host state_life_of(uint32_t boot);
+void state_host(struct atlock *al);
 
 /* An unpredictable number, or with a seed the next of a fixed sequence. */
 uint64_t state_random(struct atlock *al);

@@ -63,6 +63,9 @@ static int format_read(struct op *op, uint32_t *version)
 	if (rc != 1)
 		return rc;
 	*version = 0;
+	/* A realm was made for us. */
+	if (op->al->shared)
+		return 0;
 	rc = store_next(op->txn, (struct slice){ "\0", 1 }, (struct slice){ NULL, 0 }, &any, NULL);
 	if (rc == 0)
 		return refuse_unversioned(op);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dir_path.h"
 #include "holder.h"
 #include "log.h"
 #include "space.h"
@@ -109,12 +110,13 @@ void op_init(struct op *op, struct atlock *al, const struct atlock_caller *calle
 static void op_reset(struct op *op, struct store_txn *txn)
 {
 	op->txn = txn;
+	state_host(op->al);
 	clock_read(&op->al->clock, &op->now, &op->wall);
 	op->refusal = 0;
 	op->failure = 0;
 	op->counter_loaded = op->counter_dirty = false;
 	op->tail_loaded = op->tail_dirty = false;
-	op->ended = false;
+	op->ended = op->sweeps = false;
 	op->dir_known = false;
 	op->due = ATLOCK_NEVER;
 	op->positions.noted = 0;
@@ -224,12 +226,25 @@ static int op_counter(struct op *op)
 	return 0;
 }
 
+/* A shared store has numbers by path, since the ids of directories change. 1: the store is not shared. */
+static int number_shared(struct op *op, struct slice lock, uint64_t *out)
+{
+	char path[ATLOCK_PATH_MAX];
+	int rc;
+
+	if (!op->al->shared)
+		return 1;
+	rc = dir_path(op, lock, path, sizeof(path));
+	return rc < 0 ? rc : store_number(op->al->store, op->txn, (struct slice){ path, (size_t)rc }, out);
+}
+
 int op_number(struct op *op, struct slice lock, uint64_t *out)
 {
-	int rc = op_counter(op);
+	int rc = number_shared(op, lock, out);
 
-	(void)lock; /* one counter for all locks, as long as only one manager writes */
-
+	if (rc != 1)
+		return rc;
+	rc = op_counter(op);
 	if (rc < 0)
 		return rc;
 	if (!store_durable(op->al->store) && op->counter.next >= op->counter.ceiling) {
@@ -264,7 +279,8 @@ static int op_flush(struct op *op)
 		op->tail.time = op->now;
 		op->tail.offset = op->wall - op->now;
 		rc = op_put(op, RECORD_TAIL, &key, &op->tail);
-		store_promise(op->al->store, op->tail.owed);
+		if (!op->al->shared)
+			store_promise(op->al->store, op->tail.owed);
 	}
 	if (rc == 0 && op->counter_dirty)
 		rc = op_put(op, RECORD_COUNTER, &record_key_counter, &op->counter);
@@ -419,6 +435,17 @@ int op_look(struct atlock *al, op_fn *fn, void *arg, struct atlock_why *why)
 	op_init(&op, al, NULL, why);
 	op.arg = arg;
 	return op_view(&op, fn);
+}
+
+static int nothing_in_txn(struct op *op)
+{
+	(void)op;
+	return 0;
+}
+
+int op_catch_up(struct atlock *al, struct atlock_why *why)
+{
+	return al->shared ? op_look(al, nothing_in_txn, NULL, why) : 0;
 }
 
 int op_call(struct atlock *al, const struct atlock_caller *caller, enum metrics_call call, op_fn *fn, void *arg,

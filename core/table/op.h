@@ -87,7 +87,8 @@ struct op {
 	uint64_t events_before; /* what events took and are to take when the tail was loaded: see space_charge() */
 	bool counter_loaded, counter_dirty;
 	bool tail_loaded, tail_dirty;
-	bool ended; /* a grant or a wait: see owed.h */
+	bool ended;  /* a grant or a wait: see owed.h */
+	bool sweeps; /* ends what is due: see expire_lock() */
 	bool dir_known;
 	uint64_t dir_id; /* the directory read last, as the next: see dir_load() */
 	struct record_dir dir;
@@ -141,6 +142,12 @@ int op_view(struct op *op, op_fn *fn);
 int op_look(struct atlock *al, op_fn *fn, void *arg, struct atlock_why *why);
 int op_call(struct atlock *al, const struct atlock_caller *caller, enum metrics_call call, op_fn *fn, void *arg,
 	    struct atlock_why *why);
+
+/*
+ * Of a shared store: waits until this host has all that any host was told is done. For an operation that decides by an index, which a commit
+ * does not compare.
+ */
+int op_catch_up(struct atlock *al, struct atlock_why *why);
 
 /* The next number for a grant or a ticket of a lock: greater than all earlier ones of this lock, even after a crash. */
 int op_number(struct op *op, struct slice lock, uint64_t *out);

@@ -103,7 +103,7 @@ static int walk(struct op *op, struct slice lock, struct queue *queue, struct sp
 	while ((rc = table_ticket_next(op, lock, at.rank, at.number, &next)) == 0) {
 		at.rank = table_rank(next.record.priority);
 		at.number = next.number;
-		if (next.record.deadline < op->now)
+		if (table_ticket_is_over(op, &next.record))
 			continue;
 		at.position++;
 		if (next.number == ticket->number) {
@@ -113,8 +113,8 @@ static int walk(struct op *op, struct slice lock, struct queue *queue, struct sp
 		if (queue == NULL)
 			continue;
 		spot_add(queue, &at);
-		if (next.record.deadline < queue->until)
-			queue->until = next.record.deadline;
+		if (table_ticket_over_at(&next.record) < queue->until)
+			queue->until = table_ticket_over_at(&next.record);
 	}
 	return rc;
 }
@@ -138,9 +138,10 @@ int position_find(struct op *op, struct slice lock, const struct ticket *ticket,
 	struct spot at = { .number = 0 };
 	int rc = op_tail(op);
 
-	if (rc < 0 || ticket->record.deadline < op->now)
+	if (rc < 0 || table_ticket_is_over(op, &ticket->record))
 		return rc < 0 ? rc : 1;
-	if (pthread_mutex_trylock(&queue->mutex) != 0)
+	/* Another host's changes are not noted. */
+	if (op->al->shared || pthread_mutex_trylock(&queue->mutex) != 0)
 		return walk(op, lock, NULL, at, ticket, out);
 	if (op->tail.seq < atomic_load(&queue->seen)) {
 		pthread_mutex_unlock(&queue->mutex);

@@ -39,9 +39,46 @@ int64_t table_grant_due(const struct record_grant *grant)
 	return grant->expires;
 }
 
+#define DRIFT 100 /* clocks of two hosts differ by less than one part in this */
+
+/* When another host may count `due` as over. */
+static int64_t times_over_at(const struct record_times *times, int64_t due)
+{
+	int64_t length = due - (times->stamp + times->shift);
+	int64_t at;
+
+	if (times->stamp == 0 || due == ATLOCK_NEVER)
+		return due;
+	at = (times->late > 0 ? times->late : 0) + (length > 0 ? length / DRIFT : 0);
+	return __builtin_add_overflow(due, at, &at) ? ATLOCK_NEVER : at;
+}
+
+int64_t table_grant_free_at(const struct record_grant *grant)
+{
+	return times_over_at(&grant->times, table_grant_due(grant));
+}
+
 bool table_grant_is_held(const struct op *op, const struct record_grant *grant)
 {
-	return grant->state != RECORD_DELAYED && table_grant_due(grant) >= op->now;
+	return grant->state != RECORD_DELAYED && table_grant_free_at(grant) >= op->now;
+}
+
+bool table_grant_is_sure(const struct op *op, const struct record_grant *grant)
+{
+	int64_t due = table_grant_due(grant);
+
+	return grant->state != RECORD_DELAYED &&
+	       (due == ATLOCK_NEVER || (grant->times.late != RECORD_UNSURE && due >= op->now));
+}
+
+int64_t table_ticket_over_at(const struct record_ticket *ticket)
+{
+	return times_over_at(&ticket->times, ticket->deadline);
+}
+
+bool table_ticket_is_over(const struct op *op, const struct record_ticket *ticket)
+{
+	return table_ticket_over_at(ticket) < op->now;
 }
 
 static bool held(const struct record_grant *grant)
@@ -53,7 +90,7 @@ static bool held(const struct record_grant *grant)
 
 bool table_grant_index(const struct record_grant *grant, enum record_table table, struct record_key *out)
 {
-	int64_t due = table_grant_due(grant);
+	int64_t due = table_grant_free_at(grant);
 
 	if (table == TABLE_DUE) {
 		if (due != ATLOCK_NEVER)
@@ -76,7 +113,7 @@ bool table_ticket_index(const struct ticket *ticket, enum record_table table, st
 	if (table == TABLE_WAITS)
 		record_key_set_held(out, table, record->holder.owner, record->holder.who, ticket->number);
 	else if (record->deadline != ATLOCK_NEVER)
-		*out = record_key_due(record->deadline, DUE_TICKET, ticket->number);
+		*out = record_key_due(table_ticket_over_at(record), DUE_TICKET, ticket->number);
 	return table == TABLE_WAITS || record->deadline != ATLOCK_NEVER;
 }
 
@@ -110,7 +147,7 @@ static int index_move(struct op *op, enum record_table table, struct slice lock,
 		if (table == TABLE_HELD)
 			tally_add(op, table, new->holder.owner, 1);
 		if (table == TABLE_DUE)
-			op_due(op, table_grant_due(new));
+			op_due(op, table_grant_free_at(new));
 	}
 	return rc;
 }
@@ -141,14 +178,24 @@ static int grant_move(struct op *op, struct slice lock, const struct record_gran
 	return owed_lock(op, lock, old, new);
 }
 
+/* Whether a change sets the time of the grant anew. Any other must leave it as the other hosts know it. */
+static bool is_timed_anew(const struct record_grant *old, const struct record_grant *new)
+{
+	return old == NULL || old->token != new->token || old->state != new->state || old->renewed != new->renewed ||
+	       old->expires != new->expires || old->claim_by != new->claim_by;
+}
+
 int table_lock_put(struct op *op, struct slice lock, const struct record_lock *old, const struct record_lock *new)
 {
+	struct record_lock record = *new;
 	struct record_key key;
 	int rc;
 
+	if (op->al->shared && is_timed_anew(old != NULL ? &old->grant : NULL, &new->grant))
+		record.grant.times = (struct record_times){ .stamp = op->now };
 	record_key_set_of(&key, TABLE_LOCK, lock);
-	rc = op_put(op, RECORD_LOCK, &key, new);
-	return rc == 0 ? grant_move(op, lock, old != NULL ? &old->grant : NULL, &new->grant) : rc;
+	rc = op_put(op, RECORD_LOCK, &key, &record);
+	return rc == 0 ? grant_move(op, lock, old != NULL ? &old->grant : NULL, &record.grant) : rc;
 }
 
 int table_lock_del(struct op *op, struct slice lock, const struct record_lock *old)
@@ -241,13 +288,17 @@ static int ticket_index(struct op *op, enum record_table table, const struct tic
 	return place != NULL ? table_put_raw(op, &key, *place) : table_drop(op, &key);
 }
 
-int table_ticket_put(struct op *op, struct slice lock, const struct ticket *ticket)
+int table_ticket_put(struct op *op, struct slice lock, const struct ticket *new)
 {
 	unsigned char buf[1 + ATLOCK_KEY_MAX];
-	struct slice place = table_ticket_place(buf, lock, ticket);
+	struct slice place = table_ticket_place(buf, lock, new);
+	struct ticket copy = *new;
+	const struct ticket *ticket = &copy;
 	struct record_key key;
 	int rc;
 
+	if (op->al->shared)
+		copy.record.times = (struct record_times){ .stamp = op->now };
 	position_note(op, lock, buf[0], ticket->number);
 	record_key_set_ticket(&key, lock, buf[0], ticket->number);
 	rc = op_put(op, RECORD_TICKET, &key, &ticket->record);
@@ -256,7 +307,7 @@ int table_ticket_put(struct op *op, struct slice lock, const struct ticket *tick
 	if (rc == 0)
 		rc = ticket_index(op, TABLE_DUE, ticket, &place);
 	tally_add(op, TABLE_WAITS, ticket->record.holder.owner, 1);
-	op_due(op, ticket->record.deadline);
+	op_due(op, table_ticket_over_at(&ticket->record));
 	return rc == 0 ? count_waiting(op, lock, ticket, true) : rc;
 }
 
@@ -377,6 +428,21 @@ int table_held_next(struct op *op, struct slice owner, struct slice who, uint64_
 		    struct slice *lock)
 {
 	return index_next(op, TABLE_HELD, owner, who, after, token, lock);
+}
+
+bool table_holder_is_bound(const struct record_holder *holder)
+{
+	static const char *const kinds[] = { "pid:", "sid:", "flock:" };
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		if (holder->who.len > strlen(kinds[i]) && memcmp(holder->who.data, kinds[i], strlen(kinds[i])) == 0)
+			return true;
+	return false;
+}
+
+bool table_holder_is_elsewhere(const struct op *op, const struct record_holder *holder, uint32_t boot)
+{
+	return op->al->shared && holder->boot != boot && table_holder_is_bound(holder);
 }
 
 struct record_holder table_holder(const struct op *op, const struct atlock_caller *caller)

@@ -25,11 +25,22 @@ int table_lock_del(struct op *op, struct slice lock, const struct record_lock *o
 /* Fills the part of a grant that callers see. */
 void table_grant_fill(struct atlock_grant *out, const struct record_grant *grant);
 
-/* When the lease, claim or delay of the lock ends by itself. ATLOCK_NEVER if none does. */
+/*
+ * When the lease, claim or delay of the lock ends by itself, ATLOCK_NEVER if none does; and from when on others may take the lock. In a store
+ * that several hosts write to this is later, however their clocks go: docs/REMOTE.md has the argument.
+ */
 int64_t table_grant_due(const struct record_grant *grant);
+int64_t table_grant_free_at(const struct record_grant *grant);
 
-/* Whether the lock is held now: not if its time is over, even if expire_lock() has not written that yet. */
+/* Whether the lock is held now: not if others may take it, even if expire_lock() has not written that yet. */
 bool table_grant_is_held(const struct op *op, const struct record_grant *grant);
+
+/* Whether its holder may rely on it. */
+bool table_grant_is_sure(const struct op *op, const struct record_grant *grant);
+
+/* Whether the time of a wait is over, and from when on any host may end it. */
+bool table_ticket_is_over(const struct op *op, const struct record_ticket *ticket);
+int64_t table_ticket_over_at(const struct record_ticket *ticket);
 
 /*
  * The entry of a grant in TABLE_HELD, TABLE_ID or TABLE_DUE, and of a ticket in TABLE_WAITS or TABLE_DUE: the key; false
@@ -40,6 +51,13 @@ bool table_ticket_index(const struct ticket *ticket, enum record_table table, st
 
 /* Rank and lock, which is where a ticket is found. */
 struct slice table_ticket_place(unsigned char buf[1 + ATLOCK_KEY_MAX], struct slice lock, const struct ticket *ticket);
+
+/*
+ * Whether a holder is a session, process or open file, which ends with its host; and whether two of the same name are so on different hosts, or
+ * in different lives of one.
+ */
+bool table_holder_is_bound(const struct record_holder *holder);
+bool table_holder_is_elsewhere(const struct op *op, const struct record_holder *holder, uint32_t boot);
 
 /* Who the caller is as a holder. */
 struct record_holder table_holder(const struct op *op, const struct atlock_caller *caller);

@@ -115,6 +115,9 @@ int tally_get(struct op *op, enum record_table table, struct slice owner, uint64
 	bool known;
 	int rc;
 
+	/* Other hosts change the index, too. */
+	if (op->al->shared)
+		return index_count(op, table, owner, out);
 	pthread_mutex_lock(&tallies->mutex);
 	tally = tally_find(tallies, owner);
 	if (tally == NULL)

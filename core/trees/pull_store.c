@@ -388,6 +388,8 @@ static int pull_run(struct atlock *al, const struct atlock_caller *caller, struc
 {
 	int rc = pull_start(al, caller, change, why);
 
+	if (rc == 0)
+		rc = op_catch_up(al, why);
 	return rc < 0 ? rc : op_call(al, caller, METRICS_PULLS, fn, change, why);
 }
 

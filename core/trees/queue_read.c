@@ -76,7 +76,7 @@ static int queue_list_in_txn(struct op *op)
 		struct atlock_ticket view;
 
 		rank = table_rank(ticket.record.priority);
-		if (ticket.record.deadline < op->now)
+		if (table_ticket_is_over(op, &ticket.record))
 			continue;
 		rc = ticket_show(op, read->lock, &ticket, ++position, &view);
 		if (rc < 0)
@@ -111,7 +111,7 @@ static int holder_best(struct op *op, const struct queue_read *read, struct slic
 		rc = table_ticket_get(op, lock, rank, number, &ticket);
 		if (rc < 0)
 			return rc;
-		if (rc == 0 && ticket.record.deadline >= op->now)
+		if (rc == 0 && !table_ticket_is_over(op, &ticket.record))
 			*best = ticket;
 	}
 	return rc < 0 ? rc : 0;

@@ -266,6 +266,7 @@ static int write_in_txn(struct op *op)
 		return rc;
 	record.status = (uint8_t)(call->status < 0 ? shared_status(op, &record) : (enum atlock_app_status)call->status);
 	record.written = op->now;
+	record.shift = 0;
 	rc = app_store(op, call, &record);
 	return rc < 0 ? rc : shared_tell(op, ATLOCK_EVENT_APP_UNKNOWN + record.status, call);
 }

@@ -192,7 +192,8 @@ struct life cache_life(struct call *call, const struct atlock_name *name, const 
 	int64_t left = LIFE_LOCK;
 	double seconds;
 
-	if (name->who[0] != '\0' || !atlock_who_is_implied(who))
+	/* Another host may release a lock without a word to this one's kernel. */
+	if (name->who[0] != '\0' || !atlock_who_is_implied(who) || atlock_is_shared(call->al))
 		return (struct life){ 0 };
 	if (expires_at != ATLOCK_NEVER && expires_at - atlock_now(call->al) - LIFE_MARGIN < left)
 		left = expires_at - atlock_now(call->al) - LIFE_MARGIN;

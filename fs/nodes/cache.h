@@ -9,6 +9,8 @@
  * beyond the lease, bounds what is stale. Attributes are invalidated at once, before the change is answered: so stat(2)
  * asks for them, and is told (lock_node_stat()) to look the name of a lock that has ended up again.
  *
+ * Of a store that several hosts write to the kernel caches nothing.
+ *
  * A lookup reads the lock, then tells the kernel. A change in between would be missed, so:
  *
  *	stamp = cache_stamp(cache, name);	before the lock is read

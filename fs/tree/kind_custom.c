@@ -16,7 +16,7 @@ static int custom_fill(struct call *call, const struct node *parent, const struc
 	out->kind = &kind_custom;
 	out->dir = dir->id;
 	attr_custom(dir, &out->st);
-	out->life = (struct life){ .entry = CACHE_DIR_LIFE };
+	out->life = (struct life){ .entry = atlock_is_shared(call->al) ? 0 : CACHE_DIR_LIFE };
 	permit_limit_life(call, parent, &out->life);
 	return 0;
 }

@@ -17,6 +17,8 @@ static void stage_clock(void *arg, struct atlock_time *out)
 {
 	struct stage *s = arg;
 
+	s->time.steady += s->tick;
+	s->time.wall += s->tick;
 	*out = s->time;
 	out->wall += s->preempted;
 	s->preempted = 0;
@@ -37,6 +39,12 @@ void stage_open(struct stage *s)
 		.store_engine_arg = s->world,
 	};
 
+	if (s->engine != NULL) {
+		setup.store_engine = s->engine;
+		setup.store_engine_arg = s->engine_arg;
+		setup.host = s->host;
+		setup.seed = s->seed;
+	}
 	if (s->dir != NULL)
 		setup = (struct atlock_setup){
 			.options = &s->options, .host = "host", .seed = 1, .store_max_bytes = s->store_max_bytes

@@ -30,7 +30,12 @@ struct told;
 
 struct stage {
 	struct mem_world *world;
-	char *dir; /* of a live stage; it has no world, and its clock cannot be moved */
+	const void *engine; /* instead of the one in memory, with its argument, the name of the host and the seed */
+	void *engine_arg;
+	const char *host;
+	uint64_t seed;
+	int64_t tick; /* each reading of the clock adds so much */
+	char *dir;    /* of a live stage; it has no world, and its clock cannot be moved */
 	struct atlock *al;
 	struct atlock_options options; /* for the next stage_open() */
 	uint64_t store_max_bytes;      /* the same */

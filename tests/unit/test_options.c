@@ -158,6 +158,8 @@ static void defaults_are_as_documented(void **state)
 		{ "max_queue", "1000" },
 		{ "claim_timeout", "1m" },
 		{ "status_ttl", "1m" },
+		{ "host_timeout", "15s" },
+		{ "engine_timeout", "2s" },
 		{ "lock_delay", "0" },
 		{ "deadlock_policy", "lifo" },
 		{ "deadlock_interval", "30s" },

@@ -1,0 +1,290 @@
+/* Several managers on one shared store: the realm in memory, and clocks that are hours apart. */
+#include "hosts_fixture.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define LOCK "global/a"
+
+static void a_lock_is_one_for_all_hosts(void **state)
+{
+	struct hosts *h = *state;
+	struct stage *a = h->stages[0];
+	struct stage *b = h->stages[1];
+	uint64_t token;
+
+	assert_int_equal(stage_acquire(a, LOCK, "alice@1", 60), 0);
+	token = a->grant.token;
+	assert_string_equal(stage_holder(b, LOCK), "alice@1");
+	assert_int_equal(stage_acquire(b, LOCK, "alice@2", 60), -EBUSY);
+	/* A holder with a name is the same on every host. */
+	assert_int_equal(stage_acquire(b, LOCK, "alice@1", 60), 1);
+	assert_int_equal(stage_release(b, LOCK, "alice@1"), 0);
+	assert_string_equal(stage_holder(a, LOCK), "free");
+	assert_int_equal(stage_acquire(b, LOCK, "bob@1", 60), 0);
+	assert_true(b->grant.token > token);
+	token = b->grant.token;
+	assert_int_equal(stage_release(b, LOCK, "bob@1"), 0);
+	assert_int_equal(stage_acquire(a, LOCK, "alice@1", 60), 0);
+	assert_true(a->grant.token > token);
+}
+
+static void sessions_of_two_hosts_are_two_holders(void **state)
+{
+	struct hosts *h = *state;
+
+	assert_int_equal(stage_acquire(h->stages[0], LOCK, "alice@sid:7", 60), 0);
+	assert_int_equal(stage_acquire(h->stages[1], LOCK, "alice@sid:7", 60), -EBUSY);
+	assert_int_equal(stage_release(h->stages[1], LOCK, "alice@sid:7"), -EPERM);
+	assert_int_equal(stage_acquire(h->stages[0], LOCK, "alice@sid:7", 60), 1);
+}
+
+static void a_wait_is_granted_by_another_host(void **state)
+{
+	struct hosts *h = *state;
+	struct stage *a = h->stages[0];
+	struct stage *b = h->stages[1];
+	struct told *told = stage_told(b);
+
+	assert_int_equal(stage_acquire(a, LOCK, "alice@1", 60), 0);
+	assert_int_equal(stage_wait(b, LOCK, "bob@1", ATLOCK_NORMAL, told, NULL), 1);
+	assert_string_equal(stage_queue(a, LOCK), "bob@1");
+	assert_int_equal(stage_release(a, LOCK, "alice@1"), 0);
+	/* A does not know whether that call still waits. */
+	assert_string_equal(stage_holder(a, LOCK), "bob@1 pending");
+	assert_int_equal(told->times, 0);
+	hosts_follow(h, 1);
+	assert_int_equal(told->times, 1);
+	assert_int_equal(told->err, 0);
+	assert_string_equal(stage_holder(a, LOCK), "bob@1");
+	hosts_follow(h, 1);
+	assert_int_equal(told->times, 1);
+}
+
+static void a_wait_that_another_host_ended_is_told(void **state)
+{
+	struct hosts *h = *state;
+	struct stage *a = h->stages[0];
+	struct stage *b = h->stages[1];
+	struct told *told = stage_told(b);
+	struct atlock_ticket ticket = { .ticket = 0 };
+	struct atlock_request *req;
+
+	assert_int_equal(stage_acquire(a, LOCK, "alice@1", 60), 0);
+	assert_int_equal(stage_wait(b, LOCK, "bob@1", ATLOCK_NORMAL, told, NULL), 1);
+	req = stage_ask(a, LOCK, "bob@1");
+	assert_int_equal(atlock_ticket_get(a->al, req->name, 0, "bob", "1", &ticket), 0);
+	assert_int_equal(atlock_cancel(a->al, req, ticket.ticket, &a->why), 0);
+	atlock_ticket_clear(&ticket);
+	hosts_follow(h, 1);
+	assert_int_equal(told->times, 1);
+	assert_int_equal(told->err, -ECANCELED);
+}
+
+/* The holder stops to rely on a lease before another host may take the lock, however their clocks stand. */
+static void a_lease_ends_for_its_holder_before_another_host_takes_it(void **state)
+{
+	struct hosts *h = *state;
+	struct stage *a = h->stages[0];
+	struct stage *b = h->stages[1];
+
+	assert_int_equal(stage_acquire(a, LOCK, "alice@1", 60), 0);
+	assert_string_equal(stage_holder(b, LOCK), "alice@1");
+	hosts_run(h, 59, 3);
+	assert_int_equal(stage_acquire(b, LOCK, "bob@1", 60), -EACCES);
+	assert_int_equal(stage_renew(a, LOCK, "alice@1", 60), 0);
+	hosts_run(h, 59, 3);
+	assert_int_equal(stage_acquire(b, LOCK, "bob@1", 60), -EACCES);
+	/* A's time is over, B's is not. */
+	hosts_run(h, 1, 3);
+	assert_false(hosts_is_sure(a, LOCK, "1"));
+	assert_int_equal(stage_acquire(b, LOCK, "bob@1", 60), -EACCES);
+	hosts_run(h, 3, 3);
+	assert_int_equal(stage_acquire(b, LOCK, "bob@1", 60), 0);
+	assert_string_equal(stage_holder(a, LOCK), "bob@1");
+}
+
+/* A change that is no renewal leaves the time as it is, also one that another host makes. */
+static void a_chmod_elsewhere_is_no_renewal(void **state)
+{
+	struct hosts *h = *state;
+	struct stage *a = h->stages[0];
+	struct stage *b = h->stages[1];
+
+	assert_int_equal(stage_acquire(a, LOCK, "alice@1", 60), 0);
+	hosts_run(h, 50, 3);
+	assert_int_equal(atlock_chmod(b->al, stage_ask(b, LOCK, "alice@1"), 0600, &b->why), 0);
+	hosts_run(h, 9, 3);
+	assert_true(hosts_is_sure(a, LOCK, "1"));
+	hosts_run(h, 3, 3);
+	assert_false(hosts_is_sure(a, LOCK, "1"));
+	assert_false(hosts_is_sure(b, LOCK, "1"));
+	hosts_run(h, 2, 3);
+	assert_int_equal(stage_acquire(b, LOCK, "bob@1", 60), 0);
+}
+
+/* A host that starts knows of no lease how much of it is left: it waits all of it out, and lets its holder renew. */
+static void a_host_that_starts_waits_a_lease_out(void **state)
+{
+	struct hosts *h = *state;
+	struct stage *a = h->stages[0];
+	struct stage *b = h->stages[1];
+
+	assert_int_equal(stage_acquire(a, LOCK, "alice@1", 60), 0);
+	hosts_run(h, 30, 3);
+	hosts_forget(h, 1);
+	assert_false(hosts_is_sure(b, LOCK, "1"));
+	assert_string_equal(stage_holder(b, LOCK), "alice@1");
+	assert_int_equal(stage_acquire(b, LOCK, "bob@1", 60), -EACCES);
+	hosts_run(h, 50, 2);
+	assert_int_equal(stage_acquire(b, LOCK, "bob@1", 60), -EACCES);
+	assert_int_equal(stage_renew(b, LOCK, "alice@1", 60), 0);
+	assert_true(hosts_is_sure(b, LOCK, "1"));
+}
+
+/* A and B are alive, C is silent for longer than its time-out. */
+static void what_is_bound_to_a_silent_host_passes_on(void **state)
+{
+	struct hosts *h = *state;
+	struct stage *a = h->stages[0];
+	struct stage *c = h->stages[2];
+	struct told *told = stage_told(a);
+
+	assert_int_equal(stage_acquire(c, LOCK, "carol@sid:7", 3600), 0);
+	assert_int_equal(stage_acquire(c, "global/b", "carol@job", 3600), 0);
+	assert_int_equal(stage_wait(a, LOCK, "alice@1", ATLOCK_NORMAL, told, NULL), 1);
+	hosts_run(h, 10, 3);
+	assert_string_equal(stage_holder(a, LOCK), "carol@sid:7");
+	hosts_run(h, 10, 3);
+	assert_int_equal(told->times, 1);
+	assert_int_equal(told->err, 0);
+	assert_string_equal(stage_holder(a, LOCK), "alice@1");
+	/* A name is not bound to the host. */
+	assert_string_equal(stage_holder(a, "global/b"), "carol@job");
+	/* C comes back in another life: its session has lost the lock, and cannot give back what is another's. */
+	assert_int_equal(stage_release(c, LOCK, "carol@sid:7"), -EACCES);
+	assert_string_equal(stage_holder(c, LOCK), "alice@1");
+}
+
+/* REMOTE.md's case 8. */
+static void a_grant_to_a_silent_host_is_taken_back(void **state)
+{
+	struct hosts *h = *state;
+	struct stage *a = h->stages[0];
+	struct stage *c = h->stages[2];
+	struct told *first = stage_told(c);
+	struct told *second = stage_told(a);
+
+	assert_int_equal(stage_acquire(a, LOCK, "alice@1", 3600), 0);
+	assert_int_equal(stage_wait(c, LOCK, "carol@1", ATLOCK_NORMAL, first, NULL), 1);
+	assert_int_equal(stage_wait(a, LOCK, "alice@2", ATLOCK_NORMAL, second, NULL), 1);
+	hosts_run(h, 1, 7);
+	assert_int_equal(stage_release(a, LOCK, "alice@1"), 0);
+	assert_string_equal(stage_holder(a, LOCK), "carol@1 pending");
+	/* C is paused; its grant is not claimed. */
+	hosts_run(h, 70, 3);
+	assert_int_equal(second->times, 1);
+	assert_int_equal(second->err, 0);
+	assert_string_equal(stage_holder(a, LOCK), "alice@2");
+	hosts_run(h, 2, 7);
+	assert_int_equal(first->times, 1);
+	assert_int_equal(first->err, -ECANCELED);
+	assert_string_equal(stage_holder(c, LOCK), "alice@2");
+}
+
+/* The answer is lost: the caller is told that it failed, and the lock is given back. */
+static void an_acquire_in_doubt_is_undone(void **state)
+{
+	struct hosts *h = *state;
+	struct stage *a = h->stages[0];
+
+	h->faults[0].lose_reply_in = 1;
+	h->faults[0].before_commit = hosts_cut_after;
+	h->faults[0].before_arg = &h->faults[0];
+	assert_int_equal(stage_acquire(a, LOCK, "alice@1", 60), -EIO);
+	h->faults[0].before_commit = NULL;
+	h->faults[0].cut = false;
+	hosts_run(h, 5, 7);
+	assert_true(atlock_run_ends(a->al) >= 0);
+	assert_string_equal(stage_holder(a, LOCK), "free");
+	assert_int_equal(stage_acquire(h->stages[1], LOCK, "bob@1", 60), 0);
+}
+
+static void an_engine_out_of_reach_is_said_in_time(void **state)
+{
+	struct hosts *h = *state;
+	struct stage *a = h->stages[0];
+	struct atlock_view view = { .owner = NULL };
+	struct atlock_name name = stage_name(LOCK);
+
+	h->faults[0].cut = true;
+	assert_int_equal(stage_acquire(a, LOCK, "alice@1", 60), -EHOSTDOWN);
+	assert_int_equal(atlock_get(a->al, &name, &view), -EHOSTDOWN);
+	h->faults[0].cut = false;
+	hosts_run(h, 5, 7);
+	assert_int_equal(stage_acquire(a, LOCK, "alice@1", 60), 0);
+}
+
+/* The indexes are each host's own, and follow from the records. */
+static void a_mirror_that_is_filled_again_has_the_same_indexes(void **state)
+{
+	struct hosts *h = *state;
+	struct atlock_status before;
+	struct atlock_status after;
+
+	assert_int_equal(stage_acquire(h->stages[0], LOCK, "alice@1", 60), 0);
+	assert_int_equal(stage_acquire(h->stages[0], "global/b", "alice@2", 60), 0);
+	assert_int_equal(stage_enqueue(h->stages[1], LOCK, "bob@1", ATLOCK_HIGH, NULL), 0);
+	assert_int_equal(atlock_status(h->stages[1]->al, &before), 0);
+	hosts_forget(h, 1);
+	assert_int_equal(atlock_status(h->stages[1]->al, &after), 0);
+	assert_int_equal(before.held, 2);
+	assert_int_equal(after.held, 2);
+	assert_int_equal(before.waiting, 1);
+	assert_int_equal(after.waiting, 1);
+	size_t released = 0;
+	struct atlock_caller alice = stage_caller("alice@2");
+	assert_int_equal(atlock_release_holder(h->stages[1]->al, &alice, &released, &h->stages[1]->why), 0);
+	assert_int_equal(released, 1);
+	assert_string_equal(stage_holder(h->stages[0], "global/b"), "free");
+}
+
+/* Case 12: a pull request is closed on B right after A has taken a lock for it. */
+static void a_holder_that_leaves_on_another_host_leaves_all(void **state)
+{
+	struct hosts *h = *state;
+	struct atlock_caller bob = stage_caller("bob@pr:5");
+	size_t released = 0;
+
+	assert_int_equal(stage_acquire(h->stages[0], LOCK, "bob@pr:5", 60), 0);
+	assert_int_equal(atlock_release_holder(h->stages[1]->al, &bob, &released, &h->stages[1]->why), 0);
+	assert_int_equal(released, 1);
+}
+
+#define HOSTED(test) cmocka_unit_test_setup_teardown(test, hosts_setup, hosts_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		HOSTED(a_lock_is_one_for_all_hosts),
+		HOSTED(sessions_of_two_hosts_are_two_holders),
+		HOSTED(a_wait_is_granted_by_another_host),
+		HOSTED(a_wait_that_another_host_ended_is_told),
+		HOSTED(a_lease_ends_for_its_holder_before_another_host_takes_it),
+		HOSTED(a_chmod_elsewhere_is_no_renewal),
+		HOSTED(a_host_that_starts_waits_a_lease_out),
+		HOSTED(what_is_bound_to_a_silent_host_passes_on),
+		HOSTED(a_grant_to_a_silent_host_is_taken_back),
+		HOSTED(an_acquire_in_doubt_is_undone),
+		HOSTED(an_engine_out_of_reach_is_said_in_time),
+		HOSTED(a_mirror_that_is_filled_again_has_the_same_indexes),
+		HOSTED(a_holder_that_leaves_on_another_host_leaves_all),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
