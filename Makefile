@@ -171,7 +171,8 @@ PACKAGES_test := libcmocka-dev attr jq passwd procps util-linux strace valgrind 
 	redis-tools curl python3 faketime zsh fish prometheus prometheus-node-exporter lmdb-utils e2fsprogs \
 	btrfs-progs xfsprogs iproute2 \
 	python3-yaml systemd libxml2-utils tmux busybox nodejs rsync inotify-tools
-PACKAGES_deb := build-essential debhelper lintian debootstrap systemd-container
+PACKAGES_deb := build-essential debhelper lintian
+PACKAGES_deb-check := debootstrap systemd-container
 PACKAGES_cluster := stunnel4 openssl
 PACKAGES_bench := etcd-server etcd-client
 PACKAGES_page := chromium chromium-driver nodejs
@@ -186,6 +187,7 @@ $(NEED)bench: | $(NEED)test
 $(NEED)cluster: | $(NEED)test
 $(NEED)page: | $(NEED)test
 $(NEED)deb: | $(NEED)build
+$(NEED)deb-check: | $(NEED)deb
 $(NEED)fuzz: | $(NEED)build
 $(NEED)%: Makefile .ci/install-packages
 	@.ci/install-packages $(PACKAGES_$*)
@@ -323,6 +325,8 @@ INSTALLED = $(foreach p,$(PROGRAMS),$(p):bin/$(notdir $(p)):755) \
 	tools/packaging/systemd/locks.mount:lib/systemd/system/locks.mount:644 \
 	tools/packaging/systemd/atlockfs.sysusers:lib/sysusers.d/atlockfs.conf:644 \
 	tools/packaging/systemd/atlockfs.tmpfiles:lib/tmpfiles.d/atlockfs.conf:644 \
+	$(OUT)/filled/atlockfs.conf:share/atlockfs/atlockfs.conf:644 \
+	docs/alerts.yml:share/atlockfs/alerts.yml:644 docs/grafana-dashboard.json:share/atlockfs/grafana-dashboard.json:644 \
 	$(foreach c,$(COMPLETIONS),$(OUT)/filled/$(call shell_of,$(c)):share/$(c):644)
 # What -latlock finds.
 DEVLINK = $(LIB)/libatlock.so
@@ -331,6 +335,7 @@ part = $(word $(2),$(subst :, ,$(1)))
 .PHONY: install
 install: all libraries ## install everything below $(DESTDIR)$(PREFIX)
 	$(Q)$(call fill,tools/packaging/atlock.pc) && $(call fill,tools/packaging/systemd/atlockfs.service) && $(call fill,tools/packaging/systemd/atlock-serve.service)
+	$(Q)tools/packaging/commented-conf $(OUT)/atlockfs >$(OUT)/filled/atlockfs.conf
 	$(Q)$(foreach c,$(COMPLETIONS),$(OUT)/atlock completion $(call shell_of,$(c)) >$(OUT)/filled/$(call shell_of,$(c)) &&) true
 	$(Q)$(foreach i,$(INSTALLED),install -D -m $(call part,$(i),3) $(call part,$(i),1) \
 		'$(DESTDIR)$(PREFIX)/$(call part,$(i),2)' &&) true
@@ -345,7 +350,7 @@ deb: | $(NEED)deb ## build a Debian package into $(BUILD)
 	$(Q)tools/packaging/debian/build $(abspath $(BUILD))/deb $(VERSION)
 
 .PHONY: deb-check
-deb-check: deb ## install that package in a new Debian, use it, remove it, boot it; takes minutes and root
+deb-check: deb | $(NEED)deb-check ## install that package in a new Debian, use it, remove it, boot it; takes minutes and root
 	$(Q)tests/install/deb $(abspath $(BUILD))/deb
 
 # --- Trying it ---
@@ -369,7 +374,8 @@ MNT_CHOSEN = $(if $(filter-out mnt,$(MNT)), MNT=$(MNT))
 STORE_CHOSEN = $(if $(filter-out var,$(STORE)), STORE=$(STORE))
 
 .PHONY: mount
-mount: $(OUT)/atlockfs $(OUT)/atlock ## build, and mount on MNT= with the locks in STORE=
+mount: | $(NEED)build ## build, and mount on MNT= with the locks in STORE=
+	+@tools/building BUILD='$(BUILD)' SAN='$(SAN)' $(OUT)/atlockfs $(OUT)/atlock
 	@mkdir -p $(MNT)
 	@$(OUT)/atlockfs --store $(STORE) $(MNT)
 	@echo "$$MOUNTED"
@@ -377,6 +383,10 @@ mount: $(OUT)/atlockfs $(OUT)/atlock ## build, and mount on MNT= with the locks 
 .PHONY: unmount
 unmount: ## unmount MNT=
 	@tools/unmount '$(MNT)'
+
+.PHONY: picture
+picture: all ## draw docs/graph.svg, the picture of the README
+	$(Q)tests/picture $(OUT) docs/graph.svg
 
 # --- Checking ---
 

@@ -158,6 +158,8 @@ static const struct command commands[] = {
 	  "      --pull N                 for this pull request\n"
 	  "      --older-than TIME        held for this long, or longer\n"
 	  "      --expiring-within TIME   lease ends within this time\n"
+	  "  -l, --long                   also the id, and nothing is cut to fit the terminal\n"
+	  "      --only FIELD             just the values of lock, owner, who, repo or pull, each once\n"
 	  "  -j, --json                   a JSON object a line\n"
 	  "      --watch                  repeat every second\n"
 	  "  -S, --store DIR              read this store instead of a mount\n"
@@ -253,7 +255,11 @@ static const struct command commands[] = {
 	  "      --key-file FILE  its key, if it is encrypted\n"
 	  "\nExample: atlock show custom/deploy\n",
 	  cmd_show },
-	{ "status", "", "where the file system is mounted, and whether it is healthy", "Example: atlock status\n",
+	{ "status", "[--json]", "where the file system is mounted, and whether it is healthy",
+	  "  -j, --json  a JSON object, with numbers as such\n"
+	  "\n"
+	  "Without a terminal: key=value lines, after one that is ok or says what is wrong.\n"
+	  "\nExample: atlock status\n",
 	  cmd_status },
 	{ "top", "[-d SECONDS] [-n N] [-b] [--queue] [-s COLUMN] [FILTER...] [PATH]",
 	  "show locks, waiters and rates as they change",

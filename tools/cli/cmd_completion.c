@@ -10,6 +10,18 @@
 #include "choice.h"
 #include "shell_commands.h"
 
+/* The field of held locks that the value of an option is likely to be of, or NULL. */
+static const char *field_of(const char *option)
+{
+	static const char *const fields[][2] = { { "owner", "owner" }, { "user", "owner" }, { "who", "who" },
+						 { "repo", "repo" },   { "pull", "pull" },  { "lock", "lock" } };
+
+	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
+		if (strcmp(fields[i][0], option) == 0)
+			return fields[i][1];
+	return NULL;
+}
+
 /* --- bash --- */
 
 static void bash_options(const char *text)
@@ -30,6 +42,14 @@ static void bash_commands(const struct command *commands)
 static void print_bash(const struct command *commands)
 {
 	puts("# bash completion for atlock(1)\n"
+	     "# Values of a field of the locks that are held, from the mount.\n"
+	     "_atlock_ask()\n"
+	     "{\n"
+	     "\tlocal value\n"
+	     "\twhile read -r value; do\n"
+	     "\t\t[[ $value != \"$cur\"* ]] || COMPREPLY+=(\"$value\")\n"
+	     "\tdone < <(atlock ls \"${mount[@]}\" --only \"$1\" 2>/dev/null)\n"
+	     "}\n"
 	     "_atlock()\n"
 	     "{\n"
 	     "\tlocal cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} command= words= mount=() i\n"
@@ -44,7 +64,12 @@ static void print_bash(const struct command *commands)
 	     "\tcase $prev in\n"
 	     "\t-m | --mount | -S | --store) mapfile -t COMPREPLY < <(compgen -d -- \"$cur\"); return ;;\n"
 	     "\t--key-file | --file) mapfile -t COMPREPLY < <(compgen -f -- \"$cur\"); return ;;\n"
-	     "\t-p | --priority) [[ $command = @(ls|top) ]] || words='low normal high critical' ;;\n"
+	     "\t-p | --priority) words='low normal high critical' ;;\n"
+	     "\t-o | --owner | --user | -u) _atlock_ask owner; return ;;\n"
+	     "\t--who) _atlock_ask who; return ;;\n"
+	     "\t-r | --repo) _atlock_ask repo; return ;;\n"
+	     "\t--pull) _atlock_ask pull; return ;;\n"
+	     "\t-l | --lock) _atlock_ask lock; return ;;\n"
 	     "\tesac\n"
 	     "\t[ -n \"$words\" ] || case $command:$cur in");
 	printf("\t:*) words='");
@@ -60,11 +85,8 @@ static void print_bash(const struct command *commands)
 	bash_commands(commands);
 	puts("' ;;\n"
 	     "\tbench:*) words='cycle read handover' ;;\n"
-	     "\tforce-unlock:* | queue:* | renew:* | show:* | transfer:* | unlock:* | wait:*)\n"
-	     "\t\twhile read -r i; do\n"
-	     "\t\t\t[[ $i != \"$cur\"* ]] || COMPREPLY+=(\"$i\")\n"
-	     "\t\tdone < <(atlock ls \"${mount[@]}\" 2>/dev/null | cut -f1)\n"
-	     "\t\treturn ;;\n"
+	     "\tforce-unlock:* | lock:* | ls:* | queue:* | renew:* | show:* | top:* | transfer:* | unlock:* | wait:*)\n"
+	     "\t\t_atlock_ask lock; return ;;\n"
 	     "\t*) mapfile -t COMPREPLY < <(compgen -f -- \"$cur\"); return ;;\n"
 	     "\tesac\n"
 	     "\tmapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$cur\")\n"
@@ -94,7 +116,11 @@ static void zsh_options(const char *text)
 	while (choice_next(&text, &choice)) {
 		printf(" \\\n\t\t\t'--%s%s[", choice.name, choice.value ? "=" : "");
 		quoted(choice.help, ":[]\\");
-		printf("]%s'", choice.value ? ":value:_files" : "");
+		printf("]%s%s%s'", choice.value ? ":value:" : "",
+		       choice.value && field_of(choice.name) != NULL ? "_atlock_"
+		       : choice.value                                ? "_files"
+								     : "",
+		       choice.value && field_of(choice.name) != NULL ? field_of(choice.name) : "");
 	}
 }
 
@@ -125,12 +151,17 @@ static void print_zsh(const struct command *commands)
 	}
 	puts("\tesac\n"
 	     "}\n"
-	     "_atlock_words() {\n"
+	     "_atlock_ask() {\n"
 	     "\tlocal -a held\n"
-	     "\theld=(${(f)\"$(atlock ls 2>/dev/null | cut -f1)\"})\n"
+	     "\theld=(${(f)\"$(atlock ls --only $1 2>/dev/null)\"})\n"
 	     "\tcompadd -a held\n"
-	     "\t_files\n"
 	     "}\n"
+	     "_atlock_owner() { _atlock_ask owner }\n"
+	     "_atlock_who() { _atlock_ask who }\n"
+	     "_atlock_repo() { _atlock_ask repo }\n"
+	     "_atlock_pull() { _atlock_ask pull }\n"
+	     "_atlock_lock() { _atlock_ask lock }\n"
+	     "_atlock_words() { _atlock_ask lock; _files }\n"
 	     "if [ \"$funcstack[1]\" = _atlock ]; then _atlock \"$@\"; else compdef _atlock atlock; fi");
 }
 
@@ -144,7 +175,10 @@ static void fish_options(const char *name, const char *text)
 		printf("complete -c atlock -n '__fish_seen_subcommand_from %s' -l %s", name, choice.name);
 		if (choice.letter != '\0')
 			printf(" -s %c", choice.letter);
-		printf("%s -d '", choice.value ? " -r" : "");
+		printf("%s", choice.value ? " -r" : "");
+		if (choice.value && field_of(choice.name) != NULL)
+			printf(" -f -a '(atlock ls --only %s 2>/dev/null)'", field_of(choice.name));
+		fputs(" -d '", stdout);
 		for (const char *p = choice.help; *p != '\0'; p++)
 			printf(*p == '\'' || *p == '\\' ? "\\%c" : "%c", *p);
 		puts("'");
@@ -163,8 +197,9 @@ static void print_fish(const struct command *commands)
 		fish_options(command->name, choice_common);
 	}
 	puts("complete -c atlock -n '__fish_seen_subcommand_from bench' -f -a 'cycle read handover'");
-	puts("complete -c atlock -n '__fish_seen_subcommand_from force-unlock queue renew show transfer unlock wait' -f \\\n"
-	     "\t-a '(atlock ls 2>/dev/null | cut -f1)'");
+	puts("complete -c atlock -n '__fish_seen_subcommand_from force-unlock lock ls queue renew show top transfer unlock wait' "
+	     "-f \\\n"
+	     "\t-a '(atlock ls --only lock 2>/dev/null)'");
 }
 
 static const struct {

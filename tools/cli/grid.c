@@ -5,10 +5,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "command.h"
 #include "term.h"
+
+#define GAP 2    /* between columns */
+#define NARROW 6 /* no column becomes narrower */
 
 int grid_add(struct grid *grid, const char *cell)
 {
@@ -46,14 +50,65 @@ static size_t width_of(const struct grid *grid, const char *text)
 	return grid->width == NULL ? term_width(text) : grid->width(text);
 }
 
+static const char *character_next(const char *text)
+{
+	do
+		text++;
+	while (((unsigned char)*text & 0xc0) == 0x80);
+	return text;
+}
+
+/* Prints what fits of a text; '~' stands for the rest of it. */
+static void cell_print(const struct grid *grid, const char *text, size_t width, bool front)
+{
+	const char *end = text + strlen(text);
+
+	if (width_of(grid, text) <= width) {
+		fputs(text, stdout);
+		return;
+	}
+	while (front && *text != '\0' && width_of(grid, text) + 1 > width)
+		text = character_next(text);
+	if (!front) {
+		end = text;
+		for (size_t n = 1; n < width; n++)
+			end = character_next(end);
+	}
+	printf("%s%.*s%s", front ? "~" : "", (int)(end - text), text, front ? "" : "~");
+}
+
 static void row_print(const struct grid *grid, const char *const *row, const size_t widths[GRID_COLUMNS])
 {
 	for (size_t i = 0; i < grid->columns; i++) {
-		int pad = (int)(widths[i] - width_of(grid, row[i]));
+		size_t width = width_of(grid, row[i]);
+		int pad = width < widths[i] ? (int)(widths[i] - width) : 0;
 		bool right = (grid->right >> i & 1) != 0;
 		bool last = i + 1 == grid->columns;
 
-		printf("%*s%s%*s", right ? pad : 0, "", row[i], last ? 0 : right ? 2 : pad + 2, "");
+		if (right)
+			printf("%*s", pad, "");
+		cell_print(grid, row[i], widths[i], (grid->front >> i & 1) != 0);
+		printf("%*s", last ? 0 : right ? GAP : pad + GAP, "");
+	}
+}
+
+/* Takes columns from the widest, until all of them fit or none is left to take from. */
+static void widths_fit(const struct grid *grid, size_t widths[GRID_COLUMNS])
+{
+	size_t sum = (grid->columns - 1) * GAP;
+
+	for (size_t i = 0; i < grid->columns; i++)
+		sum += widths[i];
+	while (grid->most > 0 && sum > grid->most) {
+		size_t widest = 0;
+
+		for (size_t i = 1; i < grid->columns; i++)
+			if (widths[i] > widths[widest])
+				widest = i;
+		if (widths[widest] <= NARROW)
+			return;
+		widths[widest]--;
+		sum--;
 	}
 }
 
@@ -67,6 +122,7 @@ void grid_table(const struct grid *grid)
 		for (size_t i = 0; i < grid->columns; i++)
 			if (width_of(grid, grid->cells[row + i]) > widths[i])
 				widths[i] = width_of(grid, grid->cells[row + i]);
+	widths_fit(grid, widths);
 	fputs(term_color(stdout, TERM_BOLD), stdout);
 	row_print(grid, grid->heading, widths);
 	puts(term_color(stdout, TERM_PLAIN));
@@ -76,9 +132,13 @@ void grid_table(const struct grid *grid)
 	}
 }
 
-void grid_print(const struct grid *grid)
+void grid_print(struct grid *grid, bool whole)
 {
+	struct winsize size = { .ws_col = 0 };
+
 	if (isatty(STDOUT_FILENO)) {
+		if (!whole && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0)
+			grid->most = size.ws_col;
 		grid_table(grid);
 		return;
 	}

@@ -162,6 +162,50 @@ static int found_mount(void *arg, const char *path)
 	return 0;
 }
 
+struct list {
+	char **paths;
+	size_t count;
+	size_t room;
+};
+
+static int list_add(void *arg, const char *path)
+{
+	struct list *list = arg;
+	char **paths;
+
+	if (out_of_reach(path))
+		return 0;
+	for (size_t i = 0; i < list->count; i++)
+		if (strcmp(list->paths[i], path) == 0)
+			return 0;
+	paths = tool_grow(list->paths, list->count + 1, &list->room, sizeof(*paths));
+	if (paths == NULL)
+		return -ENOMEM;
+	list->paths = paths;
+	paths[list->count] = strdup(path);
+	if (paths[list->count] == NULL)
+		return -ENOMEM;
+	paths[++list->count] = NULL;
+	return 0;
+}
+
+char **mount_list(void)
+{
+	struct list list = { .paths = calloc(1, sizeof(char *)), .room = 1 };
+
+	if (list.paths == NULL || table_each(list_add, &list) == 0)
+		return list.paths;
+	mount_list_free(list.paths);
+	return NULL;
+}
+
+void mount_list_free(char **list)
+{
+	for (size_t i = 0; list != NULL && list[i] != NULL; i++)
+		free(list[i]);
+	free(list);
+}
+
 static int mount_search(const struct tool *tool, struct mount *out)
 {
 	struct found found = { .here = getcwd(NULL, 0) };
@@ -187,7 +231,9 @@ static int mount_search(const struct tool *tool, struct mount *out)
 static int fail_open(const struct tool *tool, const char *path, int err)
 {
 	if (err == ENOTCONN || err == ECONNABORTED)
-		return tool_fail(tool, EXIT_UNAVAILABLE, "%s: the daemon is dead: unmount it and mount it again", path);
+		return tool_fail(tool, EXIT_UNAVAILABLE,
+				 "%s: the daemon is dead: unmount it (fusermount3 -uz %s) and mount it again", path,
+				 path);
 	return tool_fail(tool, EXIT_UNAVAILABLE, "%s: %s", path, strerror(err));
 }
 

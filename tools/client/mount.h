@@ -29,6 +29,13 @@ struct mount {
  * Returns EXIT_DONE, or another exit code once it has said what is wrong: none there, several to choose from, a dead daemon.
  */
 int mount_open(struct tool *tool, struct mount *out);
+/*
+ * Every mount point of ours that the caller can reach, dead ones too, as an array that NULL ends; the caller frees it with
+ * mount_list_free(). NULL without memory or without /proc.
+ */
+char **mount_list(void);
+void mount_list_free(char **list);
+
 void mount_close(struct mount *mount);
 
 /*

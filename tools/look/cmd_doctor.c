@@ -72,11 +72,19 @@ static void look_kernel(struct doctor *doctor)
 
 static void look_fuse(struct doctor *doctor)
 {
+	struct stat st = { .st_mode = 0666 };
+
+	(void)stat("/dev/fuse", &st);
 	if (access("/dev/fuse", F_OK) != 0)
 		say(doctor, BAD, "fuse", "/dev/fuse is missing: modprobe fuse, or give the container that device");
 	else if (access("/dev/fuse", R_OK | W_OK) != 0)
 		say(doctor, BAD, "fuse",
-		    "/dev/fuse may not be opened by you: chmod 666 /dev/fuse, as distributions do");
+		    "/dev/fuse may not be opened by you (mode %03o): chmod 666 /dev/fuse as root, as distributions do",
+		    st.st_mode & 0777U);
+	else if ((st.st_mode & 0666) != 0666)
+		say(doctor, ODD, "fuse",
+		    "/dev/fuse is not for every user (mode %03o), so that others cannot mount: chmod 666 /dev/fuse",
+		    st.st_mode & 0777U);
 	else
 		say(doctor, GOOD, "fuse", "/dev/fuse");
 }
@@ -115,7 +123,8 @@ static void look_mount(struct doctor *doctor)
 	}
 	doctor->mount.fd = -1;
 	fflush(stderr);
-	say(doctor, BAD, "mount", "none that answers (see above): atlockfs --store DIR MOUNTPOINT makes one");
+	say(doctor, BAD, "mount",
+	    "none that answers, as said above: unmount a dead one, or make one with atlockfs --store DIR MOUNTPOINT");
 }
 
 static void look_version(struct doctor *doctor)
@@ -239,12 +248,8 @@ static void look_clock(struct doctor *doctor)
 		say(doctor, GOOD, "clock", "synchronised");
 }
 
-static void doctor_look(struct doctor *doctor)
+static void doctor_look_mount(struct doctor *doctor)
 {
-	look_kernel(doctor);
-	look_fuse(doctor);
-	look_programs(doctor);
-	look_clock(doctor);
 	look_mount(doctor);
 	if (doctor->mount.fd < 0)
 		return;
@@ -254,6 +259,27 @@ static void doctor_look(struct doctor *doctor)
 	look_store(doctor);
 	look_locking(doctor);
 	mount_close(&doctor->mount);
+}
+
+/* The mount that is named or that the caller is in; else every one there is. */
+static void doctor_look(struct doctor *doctor)
+{
+	struct tool *tool = doctor->tool;
+	const char *given = tool->mount != NULL ? tool->mount : getenv("ATLOCKFS");
+	char **list = given != NULL && given[0] != '\0' ? NULL : mount_list();
+
+	look_kernel(doctor);
+	look_fuse(doctor);
+	look_programs(doctor);
+	look_clock(doctor);
+	if (list == NULL || list[0] == NULL)
+		doctor_look_mount(doctor);
+	for (size_t i = 0; list != NULL && list[i] != NULL; i++) {
+		tool->mount = list[i];
+		doctor_look_mount(doctor);
+	}
+	tool->mount = given;
+	mount_list_free(list);
 }
 
 int cmd_doctor(struct tool *tool, int argc, char **argv)

@@ -1,11 +1,13 @@
 /* atlock queue: who waits, for one lock or for all, in the order in which they will be served. */
 #include <getopt.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "choice.h"
 #include "grid.h"
 #include "lockpath.h"
 #include "look_commands.h"
+#include "moment.h"
 #include "source.h"
 
 struct queue {
@@ -17,19 +19,28 @@ struct queue {
 	struct grid grid;
 };
 
-static const char *const heading[] = { "LOCK", "POSITION", "PRIORITY", "WAITER", "SINCE", "DEADLINE", "EXPECTED" };
+static const char *const heading[] = { "LOCK", "POSITION", "PRIORITY", "WAITER", "WAITED", "LEFT", "EXPECTED" };
 
 static int row_add(struct grid *grid, const json_t *waiter)
 {
+	bool people = isatty(STDOUT_FILENO);
+	int64_t until = source_time(waiter, "deadline");
 	char who[SOURCE_HOLDER_MAX];
 	char position[24];
+	char waited[MOMENT_AGE_MAX];
+	char left[MOMENT_AGE_MAX];
 	const char *const cells[] = {
-		source_text(waiter, "lock"),          position,
-		source_text(waiter, "priority"),      who,
-		source_text(waiter, "since"),         source_text(waiter, "deadline"),
+		source_text(waiter, "lock"),
+		position,
+		source_text(waiter, "priority"),
+		who,
+		people ? waited : source_text(waiter, "since"),
+		people ? left : source_text(waiter, "deadline"),
 		source_text(waiter, "expected_wait"),
 	};
 
+	moment_age(moment_wall() - source_time(waiter, "since"), waited);
+	moment_age(until == ATLOCK_NEVER ? until : until - moment_wall(), left);
 	source_holder(waiter, who);
 	(void)snprintf(position, sizeof(position), "%" JSON_INTEGER_FORMAT,
 		       json_integer_value(json_object_get(waiter, "position")));
@@ -61,7 +72,7 @@ static int option_take(void *arg, int letter)
 
 int cmd_queue(struct tool *tool, int argc, char **argv)
 {
-	struct queue queue = { .tool = tool, .grid = { .heading = heading, .columns = 7 } };
+	struct queue queue = { .tool = tool, .grid = { .heading = heading, .columns = 7, .front = 1 } };
 	int code = choice_words(tool, argc, argv, (struct choice_count){ .most = 1 }, option_take, &queue);
 
 	if (code >= 0)
@@ -72,7 +83,7 @@ int cmd_queue(struct tool *tool, int argc, char **argv)
 	if (code == EXIT_DONE)
 		code = source_each(tool, &queue.source, queue_take, &queue);
 	if (code == EXIT_DONE && !queue.json)
-		grid_print(&queue.grid);
+		grid_print(&queue.grid, false);
 	grid_free(&queue.grid);
 	source_close(&queue.source);
 	return code;

@@ -49,6 +49,14 @@ expect_equal "$(tab atlock lock --w)" '--wait --who '
 expect_equal "$(tab atlock lock --priority h)" 'high '
 expect_equal "$(tab atlock show custom/n)" 'custom/nightly '
 expect_equal "$(tab atlock unlock -m "$MNT" c)" 'custom/$(touch pwned) custom/nightly '
+expect_ok touch "$MNT/repos/acme/infra/-/vpc/-/prod@pr:4711"
+expect_equal "$(tab atlock ls --owner '')" "$(id -un) "
+expect_equal "$(tab atlock ls --pull '')" '4711 '
+expect_equal "$(tab atlock ls --repo ac)" 'acme/infra '
+expect_equal "$(tab atlock top --who p)" 'pr:4711 '
+expect_equal "$(tab atlock run --lock g)" 'global/plan '
+expect_equal "$(tab atlock lock custom/n)" 'custom/nightly '
+expect_equal "$(fish -c 'source fish; complete -C "atlock ls --pull "' | cut -f1)" 4711
 expect_equal "$(fish -c 'source fish; complete -C "atlock tra"' | cut -f1)" transfer
 expect_equal "$(fish -c 'source fish; complete -C "atlock lock --wa"' | cut -f1)" --wait
 expect_equal "$(fish -c 'source fish; complete -C "atlock show custom/n"' | cut -f1)" custom/nightly

@@ -2,6 +2,7 @@
 # root
 # atlock doctor says of everything a mount needs whether it is in order, and what to do if not.
 . tests/mount/lib.sh
+needs_own_mounts
 mount_fs
 chmod 700 "$STORE"
 
@@ -28,8 +29,29 @@ grep -q '^bad *mount ' "$T/out" || fail "$(cat "$T/out")"
 grep -q 'no atlockfs is mounted there' "$T/err" || fail "$(cat "$T/err")"
 crash_daemon
 expect_status 1 "$ATLOCK" doctor -m "$MNT"
-grep -q 'the daemon is dead' "$T/err" || fail "$(cat "$T/err")"
+grep -qF "the daemon is dead: unmount it (fusermount3 -uz $MNT)" "$T/err" || fail "$(cat "$T/err")"
+
+# Several mounts, one of them dead: each is looked at, and the dead one does not hide the other.
+mkdir "$T/second"
+setsid "$ATLOCKFS_BUILD/atlockfs" --store "$T/second.store" "$T/second"
+expect_status 1 "$ATLOCK" doctor
+grep -qF "fusermount3 -uz $MNT)" "$T/err" || fail "$(cat "$T/err")"
+grep -qE "^ok +mount +$T/second\$" "$T/out" || fail "$(cat "$T/out")"
 fusermount3 -uz "$MNT"
+expect_status 0 env ATLOCKFS="$T/second" "$ATLOCK" doctor
+fusermount3 -u "$T/second"
+
+# A /dev/fuse for root alone.
+mkdir "$T/dev"
+mount -t tmpfs none "$T/dev"
+cp -a /dev/fuse "$T/dev/fuse"
+chmod 600 "$T/dev/fuse"
+mount --bind "$T/dev/fuse" /dev/fuse
+expect_status 1 as_user atlt1 "$ATLOCK" doctor
+grep -qE '^bad +fuse .*may not be opened by you \(mode 600\): chmod 666 /dev/fuse' "$T/out" || fail "$(cat "$T/out")"
+"$ATLOCK" doctor >"$T/out" 2>&1 || true
+grep -qE '^odd +fuse .*mode 600' "$T/out" || fail "$(cat "$T/out")"
+umount /dev/fuse "$T/dev"
 
 # What counts is how much the store can take, also in room that its file has already: not what is left on the disk.
 . tests/mount/disk.inc

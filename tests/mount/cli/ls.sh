@@ -1,6 +1,6 @@
 #!/bin/bash
 # root
-# atlock ls, show, queue and graph: filters, JSON, tables on a terminal only; the same from a store without a mount.
+# atlock ls, show, queue, status and graph: filters, JSON, tables on a terminal only; the same from a store without a mount.
 . tests/mount/lib.sh
 mount_fs
 
@@ -99,6 +99,49 @@ grep -q $'^\033\[1mLOCK  *HOLDER  *HELD' "$T/screen" || fail "$(cat -v "$T/scree
 grep -q '^global/plan  root@build-1  ' "$T/screen" || fail "$(cat -v "$T/screen")"
 expect_ok env TERM=xterm NO_COLOR=1 python3 "$TESTS/mount/terminal.py" sh -c 'stty -opost; "$ATLOCK" ls -m "$MNT"' <<<'status 0' >"$T/screen"
 grep -q '^LOCK  *HOLDER' "$T/screen" || fail "$(cat -v "$T/screen")"
+
+# --only: each value once.
+for pair in 'owner atlt1 root' 'who build-1 night pr:7' 'repo acme/infra acme/web' 'pull 7' 'lock global/plan'; do
+	set -- $pair
+	[ "$1" != lock ] || set -- "$1" global/plan
+	expect_status 0 atlock ls $([ "$1" != lock ] || echo global) --only "$1"
+	expect_equal "$(sort "$T/out" | xargs)" "${*:2}"
+done
+expect_status 64 atlock ls --only nonsense
+
+# What fits the terminal: long paths lose their beginning, other texts their end; no ids. --long has all.
+. tests/mount/tmux.inc
+expect_ok touch "$MNT/custom/db/a-lock-with-a-name-so-long-that-it-does-not-fit-into-a-narrow-terminal@w"
+expect_ok bash -c 'echo "reason=a reason that goes on and on, and explains more than anybody wants to read here" >>"$1"' - "$MNT/global/plan@build-1"
+screen_start 80 20
+run_there 'clear; "$ATLOCK" ls -m "$MNT"; echo en""ded'
+see '^ended'
+
+expect_equal "$(screen | grep -c .)" 8 'none is wrapped'
+see '^~[^ ]*narrow-terminal  root@w '
+see '^global/plan .* a reason that [^~]*~$'
+see '^LOCK  *HOLDER  *HELD  *LEFT  *WAITERS  *REASON *$'
+run_there 'clear; "$ATLOCK" queue -m "$MNT"; echo en""ded'
+see '^ended'
+see '^LOCK  *POSITION  *PRIORITY  *WAITER  *WAITED  *LEFT  *EXPECTED'
+see '^global/plan  *1  *high  *root@night  *[0-9]+s  *9m[0-9]+s  *unknown'
+run_there 'clear; "$ATLOCK" status -m "$MNT"; echo en""ded'
+see '^ended'
+see "^$MNT is well|is well$"
+see '^  5 locks held, 3 waiting$'
+see '^  store .*: [0-9]+ KiB used, room for'
+screen_resize 200 20
+run_there 'clear; "$ATLOCK" ls -l -m "$MNT" global; echo en""ded'
+see 'wants to read here  lock_[0-9]*_root_'
+screen_end
+expect_ok rm "$MNT/custom/db/a-lock-with-a-name-so-long-that-it-does-not-fit-into-a-narrow-terminal@w"
+
+# status: lines, or an object.
+expect_status 0 atlock status
+expect_equal "$(sed -n 2p "$T/out")" ok
+grep -qx "mount=$MNT" "$T/out" && grep -qx waiting=3 "$T/out" || fail "$(cat "$T/out")"
+expect_status 0 atlock status --json
+expect_equal "$(jq -r '[.mount, .health, .store, .held, (.store_free | type)] | join(" ")' "$T/out")" "$MNT ok ok 4 number"
 
 # --watch shows what changes until it is ended.
 "$ATLOCK" ls -m "$MNT" --watch custom/db >"$T/watch" &

@@ -8,36 +8,71 @@ sources=$PWD
 
 # What the snippets call that is not ours. Whoever is called says so.
 mkdir "$T/bin"
-for name in terraform deploy.sh sync.sh nightly.sh report.sh plan.sh; do
+for name in terraform deploy.sh sync.sh nightly.sh report.sh plan.sh billing.sh; do
 	printf '#!/bin/sh\necho "%s $*" >>"%s/called"\n' "$name" "$T" >"$T/bin/$name"
 	chmod +x "$T/bin/$name"
 done
 ln -s "$ATLOCK" "$T/bin/atlock"
 export PATH="$T/bin:$PATH" ATLOCKFS=$MNT
-export BASE_REPO_OWNER=acme BASE_REPO_NAME=infra REPO_REL_DIR=modules/vpc WORKSPACE=default PULL_NUM=7
-export CI_ENVIRONMENT_NAME=staging CI_JOB_ID=1017 GITHUB_ENVIRONMENT=staging GITHUB_RUN_ID=5 GITHUB_RUN_ATTEMPT=1
 
-# Writes each fenced block of a document to <number>.<language>.
+# What each system sets by itself, by the recipe's heading, as its documentation lists it; a recipe sees these and no others.
+# GitLab: docs.gitlab.com/ci/variables/predefined_variables. GitHub: "Default environment variables" of docs.github.com/actions.
+# Jenkins: env-vars.html of any Jenkins. Atlantis: "Custom run command" of its custom workflows, beside what starts its server.
+# cron: crontab(5). systemd: "Environment variables in spawned processes" of systemd.exec(5).
+variables_of() {
+	case $1 in
+	gitlab-ci) echo CI=true GITLAB_CI=true CI_JOB_ID=1017 CI_JOB_NAME=deploy CI_PIPELINE_ID=99 CI_PROJECT_PATH=acme/web \
+		CI_COMMIT_REF_NAME=feature/x CI_ENVIRONMENT_NAME=review/feature-x CI_ENVIRONMENT_SLUG=review-feature-x-1a2b3c ;;
+	github-actions) echo CI=true GITHUB_ACTIONS=true GITHUB_RUN_ID=5 GITHUB_RUN_NUMBER=3 GITHUB_RUN_ATTEMPT=1 GITHUB_JOB=deploy \
+		GITHUB_REPOSITORY=acme/infra GITHUB_REF_NAME=main GITHUB_WORKFLOW=deploy RUNNER_NAME=build-host ;;
+	jenkins) echo BUILD_NUMBER=153 BUILD_ID=153 JOB_NAME=web/deploy BUILD_TAG=jenkins-web-deploy-153 EXECUTOR_NUMBER=0 NODE_NAME=build-host ;;
+	# The second half of this recipe is a job of GitHub Actions.
+	atlantis) echo WORKSPACE=default REPO_REL_DIR=modules/vpc BASE_REPO_OWNER=acme BASE_REPO_NAME=infra HEAD_REPO_OWNER=bob HEAD_REPO_NAME=infra \
+		HEAD_BRANCH_NAME=x BASE_BRANCH_NAME=main PULL_NUM=7 PULL_URL=https://github.com/acme/infra/pull/7 PULL_AUTHOR=bob USER_NAME=bob \
+		PROJECT_NAME= GITHUB_REPOSITORY=acme/infra ;;
+	cron) echo LOGNAME="$(id -un)" SHELL=/bin/sh ;;
+	systemd) echo INVOCATION_ID=1a2b3c LANG=C.UTF-8 ;;
+	esac
+}
+
+# Runs a command as a recipe of this heading sees the world: a session, and the variables of its system.
+as_recipe() {
+	local heading=$1
+	shift
+	# shellcheck disable=SC2046 # a word each
+	env -i PATH="$PATH" HOME="$HOME" ATLOCKFS="$MNT" $(variables_of "$heading") setsid -w "$@" </dev/null
+}
+
+# Writes each fenced block of a document to <number>.<heading>.<language>.
 cat >"$T/extract.py" <<'END'
 import re, sys
 text = open(sys.argv[1]).read()
-for number, (language, body) in enumerate(re.findall(r"^```(\w+)\n(.*?)^```$", text, re.M | re.S)):
-    open("%s/%03d.%s" % (sys.argv[2], number, language), "w").write(body.replace("/locks/", sys.argv[3] + "/"))
+heading, number = "none", 0
+for part in re.finditer(r"^## ([^\n]*)$|^```(\w+)\n(.*?)^```$", text, re.M | re.S):
+    if part.group(1):
+        heading = part.group(1).lower().replace(" ", "-")
+    else:
+        name = "%s/%03d.%s.%s" % (sys.argv[2], number, heading, part.group(2))
+        open(name, "w").write(part.group(3).replace("/locks/", sys.argv[3] + "/"))
+        number += 1
 END
 
 # The shell in the pipelines' languages. Each command of YAML is a shell of its own, in order.
 cat >"$T/shell.py" <<'END'
 import re, sys, yaml
 language, text = sys.argv[1], open(sys.argv[2]).read()
-def walk(node, key=None):
+context = {"github.event.pull_request.number": "7"}
+def walk(node, key=None, env=""):
     if isinstance(node, dict):
+        for k, v in (node.get("env") or {}).items():
+            env += "export %s='%s'; " % (k, re.sub(r"\$\{\{ (.*?) \}\}", lambda m: context[m.group(1)], v))
         for k, v in node.items():
-            walk(v, k)
+            walk(v, k, env)
     elif isinstance(node, list):
         for v in node:
-            walk(v, key)
+            walk(v, key, env)
     elif key in ("run", "script", "after_script"):
-        print(node)
+        print(env + node)
 if language == "yaml":
     walk(yaml.safe_load(text))
 elif language == "groovy":
@@ -50,7 +85,7 @@ elif language in ("nginx", "caddy"):
 elif language == "cron":
     print("\n".join(re.match(r"(?:\S+\s+){5}(.*)", line).group(1) for line in text.splitlines()))
 elif language == "ini":
-    print("\n".join(re.findall(r"^ExecStart=(.*)$", text, re.M)))
+    print("\n".join(re.findall(r"^ExecStart=/usr/bin/(.*)$", text, re.M)))
 elif language == "make":
     print("make -s -f %s %s" % (sys.argv[2], " ".join(re.findall(r"^(\w+):", text, re.M))))
 else:
@@ -60,24 +95,28 @@ END
 run_lines() {
 	local line
 	while read -r line; do
-		expect_ok setsid -w bash -ec "PATH=.:\$PATH; $line" >>"$T/said" </dev/null
+		expect_ok as_recipe "$2" bash -euc "PATH=.:\$PATH; $line" >>"$T/said"
 	done <"$1"
 }
 
 # Documents' snippets in order, in the directory where the calls are made; each is a session of its own.
 recipes() {
-	local file language
+	local file language heading
 	mkdir "$T/recipes"
 	python3 "$T/extract.py" "$sources/docs/RECIPES.md" "$T/recipes" "$MNT"
 	cd "$T/bin"
 	for file in "$T"/recipes/*; do
 		language=${file##*.}
-		if [ "$language" = sh ]; then
-			expect_ok setsid -w bash -e "$file" >>"$T/said" </dev/null
+		heading=${file%.*}
+		heading=${heading##*.}
+		if [ "$language" = text ]; then
+			continue
+		elif [ "$language" = sh ]; then
+			expect_ok as_recipe "$heading" bash -eu "$file" >>"$T/said"
 		else
 			python3 "$T/shell.py" "$language" "$file" >"$T/lines"
 			[ -s "$T/lines" ] || fail "no shell in $file"
-			run_lines "$T/lines"
+			run_lines "$T/lines" "$heading"
 		fi
 		free_lock "$MNT/repos/acme/infra/-/modules/vpc/-/default"
 	done
@@ -88,12 +127,32 @@ recipes() {
 ! grep -n '^    [^ ]' "$sources/README.md" || fail "a snippet without a fence"
 
 recipes
-for name in 'terraform apply -auto-approve' deploy.sh sync.sh nightly.sh report.sh plan.sh; do
+for name in 'terraform -chdir=modules/vpc apply -auto-approve' deploy.sh sync.sh nightly.sh report.sh plan.sh billing.sh; do
 	grep -q "^$name" "$T/called" || fail "$name was not called"
 done
 grep -q 'deploying with token [1-9]' "$T/said" || fail "$(cat "$T/said")"
 grep -qP "^custom/deploy\t$(id -un)\tbuild-17\$" "$T/said" || fail "$(cat "$T/said")"
 expect_equal "$(cat "$MNT/locks.jsonl")" '' 'a recipe left its lock'
+
+# cron's line hides a conflict and nothing else; the wrapper of Terraform locks the directory of -chdir; Atlantis shows why.
+line=$(sed -n 's/^\*\/5 \* \* \* \* //p' "$sources/docs/RECIPES.md")
+expect_ok touch "$MNT/custom/sync@other"
+(cd "$T/bin" && expect_status 0 as_recipe cron sh -c "${line//\/locks/$MNT}")
+expect_ok rm "$MNT/custom/sync@other"
+printf '#!/bin/sh\nexit 3\n' >"$T/bin/sync.sh"
+(cd "$T/bin" && expect_status 3 as_recipe cron sh -c "${line//\/locks/$MNT}")
+printf '#!/bin/sh\n"%s" ls --only lock\n' "$ATLOCK" >"$T/bin/terraform"
+mkdir -p "$T/bin/modules/db/.terraform"
+echo staging >"$T/bin/modules/db/.terraform/environment"
+(cd "$T/bin" && expect_status 0 as_recipe terraform ./terraform-locked -chdir=modules/db plan)
+expect_equal "$(cat "$T/out")" repos/acme/infra/-/modules/db/-/staging
+(cd "$T/bin/modules/db" && expect_status 0 as_recipe terraform ../../terraform-locked plan)
+expect_equal "$(cat "$T/out")" repos/acme/infra/-/-/staging
+expect_ok touch "$MNT/repos/acme/infra/-/modules/vpc/-/default@pr:6"
+python3 "$T/shell.py" yaml "$(echo "$T"/recipes/*.atlantis.yaml | cut -d ' ' -f 1)" >"$T/lines"
+expect_status 1 as_recipe atlantis bash -c "$(sed -n 1p "$T/lines")"
+grep -q '^LOCK_EXISTS: repos/acme/infra/-/modules/vpc/-/default is held by .*@pr:6 since' "$T/out" || fail "$(cat "$T/out")"
+expect_ok rm "$MNT/repos/acme/infra/-/modules/vpc/-/default@pr:6"
 
 # README: all of it in one shell inside the mount, as a reader would. Blocks of text are about building and installing.
 mkdir "$T/readme"
@@ -106,6 +165,9 @@ done
 left=$(find "$T/readme" -type f ! -name '*.sh' ! -name '*.console' ! -name '*.conf')
 [ -z "$left" ] || fail "what to do with $left?"
 cat "$T"/readme/*.sh >"$T/all.sh"
+mkdir "$T/fake"
+printf '#!/bin/sh\necho deploying\n' >"$T/fake/make"
+chmod +x "$T/fake/make"
 (cd "$MNT" && expect_ok setsid -w bash -e "$T/all.sh" </dev/null) >"$T/said"
 
 # The two commands, on directories of this test's.
@@ -162,5 +224,5 @@ compare()
 sys.exit(bad)
 END
 for file in "$T"/readme/*.console; do
-	(cd "$MNT" && python3 "$T/replay.py" "$file") || fail "$file"
+	(cd "$MNT" && PATH=$T/fake:$PATH python3 "$T/replay.py" "$file") || fail "$file"
 done
