@@ -4,7 +4,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#define SLOTS 64
+#define SLOTS 2048 /* a path of custom/ as deep as paths can be: one of each of its directories */
 
 struct slot {
 	pthread_mutex_t mutex;
