@@ -45,7 +45,7 @@ echo "cat >>$T/events" >"$MNT/config/on_event"
 expect_ok rm "$MNT/custom/e@x"
 wait_until 'grep -q "\"type\":\"released\".*custom/e" "$T/events"' 90
 wait_until '[ "$(metric hook_breaker)" = 0 ] && [ "$(metric hook_waiting_events)" = 0 ]' 30
-head -n 1 "$MNT/health" | grep -q '^degraded hooks: the command of on_event has missed [0-9]* events, the last [0-9]* s ago' || fail "$(cat "$MNT/health")"
+head -n 1 "$MNT/health" | grep '^degraded hooks: the command of on_event has missed [0-9]* events, the last [0-9]* s ago' >/dev/null || fail "$(cat "$MNT/health")"
 [ "$(metric hook_dropped_events_total)" -ge 1 ] || fail "what it missed is not counted"
 
 # The last event of a mount is delivered, too.
