@@ -148,6 +148,8 @@ static const struct command commands[] = {
 	  "      --who NAME       hold them under this name (else as this session)\n"
 	  "      --every TIME     while waiting, say this often for what (1m; on a terminal all the time)\n"
 	  "  -q, --quiet          do not say it\n"
+	  "      --retries N      further tries where another holds one (0), each with its own --wait\n"
+	  "      --backoff A..B   before them, pauses at random up to A, 2A, 4A ... at most B (200ms..10s)\n"
 	  "\nExample: atlock lock --wait 10m --ttl 1h --reason release custom/deploy\n",
 	  cmd_lock },
 	{ "ls", "[PATH] [--owner USER] [--repo REPO] [--pull N] [--older-than TIME] [--json]...",
@@ -229,6 +231,8 @@ static const struct command commands[] = {
 	  "      --every TIME       while waiting, say this often for what (1m; on a terminal all the time)\n"
 	  "  -q, --quiet            do not say it\n"
 	  "  -c, --command NAME     refuse while another holds global/NAME, such as apply\n"
+	  "      --retries N        further tries where another holds one (0), each with its own --wait\n"
+	  "      --backoff A..B     before them, pauses at random up to A, 2A, 4A ... at most B (200ms..10s)\n"
 	  "      --on-lost ACTION   when one is lost: kill (default), warn, or a shell command\n"
 	  "  -k, --kill-after TIME  time from SIGTERM to SIGKILL then (10s)\n"
 	  "\n"

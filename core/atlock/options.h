@@ -68,6 +68,8 @@ struct atlock_options {
 	int64_t owners_interval;      /* time between two searches for leftovers in owners/ (1h) */
 	int64_t disable_apply;        /* 1: the manager holds global/apply for good (0) */
 	int64_t on_event_timeout;     /* time after which a command of on_event is killed (10s) */
+	int64_t on_event_failures;    /* failures in a row after which the command of on_event rests (5) */
+	int64_t on_event_pause;       /* for how long at first; each failed trial doubles it, up to a minute (1s) */
 	int64_t log;                  /* enum atlock_log_target: auto is stderr with -f, else syslog (auto) */
 	int64_t log_level;            /* enum atlock_log_level (info) */
 	char admin_group[64];         /* group whose members are administrators ("": none) */

@@ -18,7 +18,7 @@
 #define RETRY_MAX (10 * ATLOCK_SECOND)
 #define STOP_WAIT (2 * ATLOCK_SECOND)
 
-static const struct breaker_limits limits = { .failures = 5, .pause = ATLOCK_SECOND, .pause_max = 60 * ATLOCK_SECOND };
+#define PAUSE_MAX (60 * ATLOCK_SECOND) /* between trials of a command that fails, unless on_event_pause is longer */
 
 /* One event and its command. Only the hook thread uses it. */
 struct slot {
@@ -45,7 +45,8 @@ struct hook {
 
 	pthread_mutex_t mutex; /* a leaf: protects all fields below */
 	struct breaker breaker;
-	uint64_t next; /* next event to take */
+	struct breaker_limits limits; /* of the breaker, from the options */
+	uint64_t next;                /* next event to take */
 	uint64_t ok, failed, timed_out, dropped;
 	int64_t dropped_at; /* steady_now() of the last drop */
 };
@@ -62,7 +63,8 @@ int hook_new(struct atlock *al)
 		return -errno;
 	}
 	pthread_mutex_init(&hook->mutex, NULL);
-	breaker_init(&hook->breaker, &limits);
+	hook->limits = (struct breaker_limits){ .failures = 1, .pause = ATLOCK_SECOND, .pause_max = PAUSE_MAX };
+	breaker_init(&hook->breaker, &hook->limits);
 	for (size_t i = 0; i < HOOK_SLOTS; i++)
 		hook->slots[i].run.fd = -1;
 	al->hook = hook;
@@ -164,6 +166,18 @@ static void slot_take(struct atlock *al, struct slot *slot, uint64_t next)
 	pthread_mutex_unlock(&hook->mutex);
 }
 
+/* The options may have changed. Caller holds the mutex. */
+static void limits_read(struct atlock *al, struct hook *hook)
+{
+	const struct atlock_options *options = state_options(al);
+
+	hook->limits.failures = (unsigned int)options->on_event_failures;
+	hook->limits.pause = options->on_event_pause;
+	hook->limits.pause_max = options->on_event_pause > PAUSE_MAX ? options->on_event_pause : PAUSE_MAX;
+	if (hook->breaker.state == BREAKER_CLOSED)
+		hook->breaker.pause = hook->limits.pause;
+}
+
 /* A new command gets a try at once: the failures were those of the old one. */
 static void hook_command(struct hook *hook, const char *command)
 {
@@ -174,7 +188,7 @@ static void hook_command(struct hook *hook, const char *command)
 	(void)strlcpy(hook->command, command, sizeof(hook->command));
 	pthread_mutex_lock(&hook->mutex);
 	opened = hook->breaker.opened;
-	breaker_init(&hook->breaker, &limits);
+	breaker_init(&hook->breaker, &hook->limits);
 	hook->breaker.opened = opened;
 	pthread_mutex_unlock(&hook->mutex);
 	for (size_t i = 0; i < HOOK_SLOTS; i++)
@@ -227,6 +241,7 @@ static void slot_ended(struct atlock *al, struct slot *slot, const char *why, bo
 	enum breaker_state before;
 
 	pthread_mutex_lock(&hook->mutex);
+	limits_read(al, hook);
 	before = hook->breaker.state;
 	breaker_done(&hook->breaker, why == NULL, now, state_random(al));
 	breaker = hook->breaker;

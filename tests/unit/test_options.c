@@ -183,6 +183,8 @@ static void defaults_are_as_documented(void **state)
 		{ "log_level", "info" },
 		{ "on_event", "" },
 		{ "on_event_timeout", "10s" },
+		{ "on_event_failures", "5" },
+		{ "on_event_pause", "1s" },
 		{ "max_waiters_per_user", "10000" },
 		{ "queue_share", "25" },
 		{ "store_share", "25" },

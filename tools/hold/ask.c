@@ -1,5 +1,6 @@
 #include "ask.h"
 
+#include <bsd/stdlib.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,6 +49,28 @@ static int key_take(const struct tool *tool, struct ask *ask)
 	return -1;
 }
 
+static int retries_take(const struct tool *tool, struct ask_again *again)
+{
+	const char *bad = NULL;
+
+	again->retries = strtonum(optarg, 0, 1000000, &bad);
+	return bad == NULL ? -1 : tool_usage(tool, "--retries is a number up to 1000000");
+}
+
+static int backoff_take(const struct tool *tool, struct ask_again *again)
+{
+	char *most = strstr(optarg, "..");
+
+	if (most != NULL) {
+		*most = '\0';
+		most += 2;
+	}
+	if (most != NULL && atlock_duration_parse(optarg, false, &again->least) == 0 &&
+	    atlock_duration_parse(most, false, &again->most) == 0 && again->least > 0 && again->most >= again->least)
+		return -1;
+	return tool_usage(tool, "--backoff is a shortest and a longest pause, as 200ms..10s");
+}
+
 int ask_option(const struct tool *tool, struct ask *ask, int letter)
 {
 	enum atlock_priority priority;
@@ -57,6 +80,8 @@ int ask_option(const struct tool *tool, struct ask *ask, int letter)
 	case 'w': return tool_duration(tool, "wait", true, &ask->wait);
 	case 't': ask->ttl = optarg; return tool_duration(tool, "ttl", true, &ttl);
 	case 'E': return tool_duration(tool, "every", false, &ask->every);
+	case 'T': return retries_take(tool, &ask->again);
+	case 'B': return backoff_take(tool, &ask->again);
 	case 'q': ask->every = ATLOCK_NEVER; return -1;
 	case 'R': return reason_take(tool, ask);
 	case 'W': return who_take(tool, ask);

@@ -1,4 +1,7 @@
-/* How a lock is asked for, as options of several commands: --wait, --priority, --ttl, --reason, --who, --key, --quiet, --every. */
+/*
+ * How a lock is asked for, as options of several commands: --wait, --priority, --ttl, --reason, --who, --key, --quiet, --every,
+ * --retries, --backoff.
+ */
 #ifndef TOOLS_ASK_H
 #define TOOLS_ASK_H
 
@@ -9,9 +12,20 @@
 
 #define ASK_REASON_MAX 700 /* bytes */
 
+/* Further tries where another holder has a lock, each with its own wait. */
+struct ask_again {
+	int64_t retries;
+	int64_t least; /* before the first a pause at random up to this, then up to twice that, and so on */
+	int64_t most;  /* at most up to this; 0: ASK_LEAST, ASK_MOST */
+};
+
+#define ASK_LEAST (ATLOCK_SECOND / 5)
+#define ASK_MOST (10 * ATLOCK_SECOND)
+
 struct ask {
-	int64_t wait;  /* 0: not at all */
-	int64_t every; /* as struct waiting has it */
+	struct ask_again again; /* --retries, --backoff */
+	int64_t wait;           /* 0: not at all */
+	int64_t every;          /* as struct waiting has it */
 	const char *ttl;
 	const char *priority;
 	const char *reason;

@@ -39,6 +39,7 @@ static int lock_run(struct lock *lock, const char *text, char *const *words)
 			     .who = lock->ask.who,
 			     .text = text,
 			     .wait = lock->ask.wait,
+			     .again = lock->ask.again,
 			     .option = "--wait",
 			     .waiting = { .every = lock->ask.every, .priority = lock->ask.priority } };
 	int code = mount_open(lock->tool, &mount);

@@ -209,6 +209,7 @@ static int locks_take(struct run *run)
 				   .unique = !named,
 				   .text = run->text,
 				   .wait = run->ask.wait,
+				   .again = run->ask.again,
 				   .option = "--wait",
 				   .waiting = { .every = run->ask.every, .priority = run->ask.priority } };
 	for (size_t i = 0; i < run->count; i++) {

@@ -218,6 +218,30 @@ int take_timed_out(const struct tool *tool, const struct mount *mount, const cha
 			 holder[0] == '\0' ? "not free in time" : strcat(holder, " still has it"), option);
 }
 
+/* Whether the same request can succeed later. */
+static bool is_contended(int err)
+{
+	static const int errors[] = { EAGAIN, EBUSY, EACCES, EPERM, ETIMEDOUT, EDEADLK, EDQUOT };
+
+	for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++)
+		if (err == -errors[i])
+			return true;
+	return false;
+}
+
+/* Full jitter: any length up to one that doubles each time. */
+static void retry_rest(const struct ask_again *again, int64_t round)
+{
+	int64_t most = again->most != 0 ? again->most : ASK_MOST;
+	int64_t up_to = again->least != 0 ? again->least : ASK_LEAST;
+
+	while (round-- > 0 && up_to < most)
+		up_to *= 2;
+	if (up_to > most)
+		up_to = most;
+	moment_sleep((int64_t)(arc4random() / (double)UINT32_MAX * (double)up_to));
+}
+
 static int take_refused(const struct take *take, const struct taken *lock, int err)
 {
 	char advice[64];
@@ -243,6 +267,7 @@ int take_all(struct take *take)
 	struct sigaction old[SIGNALS];
 	int code = EXIT_DONE;
 	size_t failed = 0;
+	int64_t tries = 0;
 	int anew = 0;
 	int err;
 
@@ -260,14 +285,21 @@ int take_all(struct take *take)
 		bool again = err == -EDEADLK && anew++ < ANEW_MAX && take_holds(take) &&
 			     (deadline == ATLOCK_NEVER || moment_steady() < deadline);
 
-		if (!again)
+		bool retry = !again && tries < take->again.retries && is_contended(err);
+
+		if (!again && !retry)
 			code = take_refused(take, &take->locks[failed], -err);
 		take_back(take);
 		for (size_t i = 0; i < take->count; i++)
 			take->locks[i].held = false;
-		if (!again)
+		if (!again && !retry)
 			break;
-		pause_a_while();
+		if (retry) {
+			retry_rest(&take->again, tries++);
+			deadline = take->wait == ATLOCK_NEVER ? ATLOCK_NEVER : moment_steady() + take->wait;
+		} else {
+			pause_a_while();
+		}
 		err = take_each(take, deadline, &failed);
 	}
 	signals_restore(old);

@@ -7,6 +7,7 @@
 #ifndef TOOLS_TAKE_H
 #define TOOLS_TAKE_H
 
+#include "ask.h"
 #include "waiting.h"
 
 struct take {
@@ -18,6 +19,7 @@ struct take {
 	const char *text;       /* lines that go with each request: "ttl=30m\npriority=high\n" */
 	int64_t wait;           /* at most so long in all; 0 not at all, ATLOCK_NEVER without end */
 	const char *option;     /* that says so, for advice */
+	struct ask_again again; /* further tries */
 	struct waiting waiting; /* what is said meanwhile: every and priority */
 	struct taken *locks;
 	size_t count;

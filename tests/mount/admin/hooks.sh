@@ -48,6 +48,21 @@ wait_until '[ "$(metric hook_breaker)" = 0 ] && [ "$(metric hook_waiting_events)
 head -n 1 "$MNT/health" | grep '^degraded hooks: the command of on_event has missed [0-9]* events, the last [0-9]* s ago' >/dev/null || fail "$(cat "$MNT/health")"
 [ "$(metric hook_dropped_events_total)" -ge 1 ] || fail "what it missed is not counted"
 
+# How many failures open it, and for how long, are options.
+echo 1 >"$MNT/config/on_event_failures"
+echo 1h >"$MNT/config/on_event_pause"
+opened=$(metric hook_breaker_opened_total)
+failed=$(metric 'hook_runs_total{result="failed"}')
+echo "exit 3" >"$MNT/config/on_event"
+expect_ok touch "$MNT/custom/f@x"
+wait_until '[ "$(metric hook_breaker_opened_total)" -gt "$opened" ]'
+[ $(($(metric 'hook_runs_total{result="failed"}') - failed)) -lt 5 ] || fail "it took more than a failure"
+[[ $(field "$MNT/health" hooks) = *'tried again in '[2-9][0-9][0-9][0-9]' s'* ]] || fail "$(field "$MNT/health" hooks)"
+echo 5 >"$MNT/config/on_event_failures"
+echo 1s >"$MNT/config/on_event_pause"
+echo "cat >>$T/events" >"$MNT/config/on_event"
+wait_until '[ "$(metric hook_waiting_events)" = 0 ]' 30
+
 # The last event of a mount is delivered, too.
 unmount_fs
 grep -q '"type":"closed"' "$T/events" || fail "$(cat "$T/events")"
