@@ -30,7 +30,7 @@ grep -q 'two records have the key ' "$T/err" || fail "$(cat "$T/err")"
 find "$MNT/repos" -type f | while read -r lock; do free_lock "$lock"; done
 expect_ok touch "$MNT/repos/a/b/-/c/-/d:e@pr:1"
 expect_status 0 atlock export --keys 3 --to "bolt:$T/three.db"
-strings "$T/three.db" | grep -q 'a/b/c/d{' || fail "no key of three parts"
+strings "$T/three.db" | grep 'a/b/c/d{' >/dev/null || fail "no key of three parts"
 expect_status 0 atlock verify --against "$T/three.db"
 
 # No records, and a tree of several levels with records larger than a page.

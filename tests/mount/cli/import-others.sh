@@ -75,7 +75,7 @@ cluster() {
 	mount_fs
 	redis_start --cluster-enabled yes --cluster-config-file "$T/nodes.conf"
 	redis cluster addslotsrange 0 16383 >/dev/null
-	wait_until 'redis cluster info | grep -q cluster_state:ok'
+	wait_until 'redis cluster info | grep cluster_state:ok >/dev/null'
 	for i in 1 2 3; do
 		redis set "pr/acme/infra/p$i/default/" \
 			"{\"Project\":{\"RepoFullName\":\"acme/infra\",\"Path\":\"p$i\"},\"Pull\":{\"Num\":$i},\"Workspace\":\"default\"}" >/dev/null
