@@ -86,7 +86,7 @@ cluster() {
 	PORT=
 	redis_start --cluster-enabled yes --cluster-config-file "$T/nodes2.conf"
 	redis cluster meet 127.0.0.1 "$first" >/dev/null
-	wait_until '[ "$(redis cluster nodes | grep -c master)" = 2 ]' 30
+	wait_until '[ "$(PORT=$first redis cluster nodes | grep -c master)" = 2 ]' 30
 	expect_status 1 atlock import "redis://127.0.0.1:$first/0"
 	grep -q 'one of 2 nodes of a Redis Cluster' "$T/err" || fail "$(cat "$T/err")"
 }
