@@ -190,7 +190,8 @@ void help_short(FILE *out, const struct command *commands)
 	      "  -V, --version\n"
 	      "\n"
 	      "Exits with 0: done, 1: refused, 64: usage, 65: bad data, 69: unavailable,\n"
-	      "75: try again later, 77: for administrators; atlock(1) has them all.\n",
+	      "75: try again later, 77: for administrators, 126, 127: no such\n"
+	      "command to run; atlock(1) has them all.\n",
 	      out);
 }
 

@@ -183,6 +183,12 @@ if [ "$TIME_FACTOR" = 1 ]; then
 		[ -x "$(sed -n 's/^ *PATH=\(.*\):$PATH .*/\1/p' "$T/said")/atlock" ] || fail "$(cat "$T/said")"
 	done
 	wait_until "is_gone $daemon"
+
+	# On a terminal, building shows how far it is in one line.
+	expect_ok on_terminal env -u MAKEFLAGS -u MAKELEVEL -C "$sources" tools/building BUILD="$T/b" "$T/b/obj/tools/cli/moment.o" \
+		<<<'status 0' >"$T/screen"
+	grep -qF '[1/1] CC     tools/cli/moment.c' "$T/screen" || fail "$(cat -v "$T/screen")"
+	[ -e "$T/b/obj/tools/cli/moment.o" ] || fail "not built"
 fi
 
 # Its recording: each command, and each line of what it answers where that is not cut short with "...".

@@ -171,6 +171,36 @@ pid_inside() {
 	expect_ok wait $second
 }
 
+# What `docker run -v /locks:/locks` does, by hand: all namespaces of its own, the tree bind-mounted elsewhere, root inside an
+# ordinary user outside. Two such jobs keep out of each other's way, and a step that is started in one of them joins it.
+container_job() {
+	mount_fs
+	as_user atlt1 unshare --user --map-root-user true 2>/dev/null || skip "user namespaces are not allowed here"
+	mkdir "$T/locks"
+	# In there $L is the tree.
+	container() {
+		as_user atlt1 setsid -w unshare --user --map-root-user --mount --pid --ipc --uts --net --fork --mount-proc --kill-child \
+			env L="$T/locks" T="$T" sh -c "mount --bind '$MNT' '$T/locks' && $1"
+	}
+
+	container 'flock $L/custom/deploy sh -c ": >\$T/first; until [ -e \$T/end ]; do sleep 0.02; done; cat \$L/custom/deploy"' >"$T/out" &
+	first=$!
+	wait_until '[ -e "$T/first" ]'
+	expect_equal "$(field "$MNT/custom/deploy" owner),$(stat -c %U "$MNT/custom/deploy")" atlt1,atlt1
+	expect_status 1 container 'flock -n $L/custom/deploy touch $T/second'
+	expect_fail busy container 'touch $L/custom/deploy@pid:$$'
+	# A step, as `docker exec` starts one: it sees the job's lock and can hold one of its own.
+	inside=$(pgrep -n -u atlt1 -f "^sh -c : >.*first")
+	expect_ok nsenter -t "$inside" -U -m -p -i -u sh -c 'grep -q ^owner=atlt1 "$1/custom/deploy" && touch "$1/custom/step@pid:$$" && test -e "$1/custom/step@pid:$$"' - "$T/locks"
+	wait_until '[ ! -e "$MNT/custom/step" ]' 5
+	touch "$T/end"
+	expect_ok wait $first
+	expect_equal "$(field "$T/out" owner)" atlt1
+	[ ! -e "$T/second" ] && [ ! -e "$MNT/custom/deploy" ] || fail "not kept apart, or left behind"
+	expect_ok container 'flock -n $L/custom/deploy touch $T/second'
+	[ -e "$T/second" ] || fail "the second job did not run"
+}
+
 # A caller whom the daemon cannot see, because it runs in a pid namespace below, is nobody's session: EINVAL and the reason,
 # unless he says who he is.
 pid_unseen() {
@@ -200,4 +230,4 @@ END
 	expect_ok flock "$MNT/custom/x" true
 }
 
-behaviours mount_namespace user_namespace pid_namespace pid_inside pid_unseen
+behaviours mount_namespace user_namespace pid_namespace pid_inside container_job pid_unseen
