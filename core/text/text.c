@@ -44,7 +44,7 @@ static int value_copy(struct parse *p, const struct meta_line *line, char out[AT
 /* 0 means "not given", so a duration of 0 is refused; it would be useless, too. */
 static int duration_take(struct parse *p, const struct meta_line *line, bool never, int64_t *out)
 {
-	char text[ATLOCK_WHO_MAX + 2];
+	char text[ATLOCK_WHO_MAX + 2] = "";
 	int64_t duration = 0;
 	int err = value_copy(p, line, text);
 

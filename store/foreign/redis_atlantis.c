@@ -290,11 +290,10 @@ static int redis_next(struct foreign *foreign, struct foreign_item *out)
 		}
 		if (value->type != REDIS_REPLY_STRING || kind < 0)
 			continue;
-		out->ttl = kind == FOREIGN_ENHANCED ? key_ttl(redis, key) : -1;
 		out->kind = (enum foreign_kind)kind;
-		key += strlen(prefixes[kind]);
-		out->key = (struct slice){ key, strlen(key) };
+		out->key = slice_of(key + strlen(prefixes[kind]));
 		out->value = (struct slice){ value->str, value->len };
+		out->ttl = kind == FOREIGN_ENHANCED ? key_ttl(redis, key) : -1;
 		return 0;
 	}
 }

@@ -6,10 +6,10 @@
 
 struct search {
 	const char *key;
-	size_t len; /* without a slash at its end, which stands for no project */
-	bool four;  /* it has that slash, or matched with a project */
-	char *out;
-	char second[ATLOCK_PATH_MAX]; /* another lock with the same key, or "" */
+	size_t len;                   /* without a slash at its end, which stands for no project */
+	bool four;                    /* it has that slash, or matched with a project */
+	char first[ATLOCK_PATH_MAX];  /* the lock that has the key, or "" */
+	char second[ATLOCK_PATH_MAX]; /* another one, or "" */
 };
 
 bool legacy_key_is(const char *text)
@@ -55,9 +55,10 @@ static int line_take(void *arg, char *line, size_t len)
 		/* The whole key decides: locks that only share its first parts do not count. */
 		search->four = true;
 		search->second[0] = '\0';
-		strlcpy(search->out, text_of(lock, "lock"), ATLOCK_PATH_MAX);
+		strlcpy(search->first, text_of(lock, "lock"), ATLOCK_PATH_MAX);
 	} else if (matches != 0 && (matches == 4) == search->four) {
-		strlcpy(search->out[0] == '\0' ? search->out : search->second, text_of(lock, "lock"), ATLOCK_PATH_MAX);
+		strlcpy(search->first[0] == '\0' ? search->first : search->second, text_of(lock, "lock"),
+			ATLOCK_PATH_MAX);
 	}
 	json_decref(lock);
 	return 0;
@@ -65,22 +66,22 @@ static int line_take(void *arg, char *line, size_t len)
 
 int legacy_key_find(const struct tool *tool, const struct mount *mount, const char *key, char out[ATLOCK_PATH_MAX])
 {
-	struct search search = { .key = key, .len = strlen(key), .out = out };
+	struct search search = { .key = key, .len = strlen(key) };
 	int err;
 
 	if (search.len > 0 && key[search.len - 1] == '/')
 		search.len--;
-	out[0] = '\0';
 	err = mount_lines(mount, "locks.jsonl", line_take, &search);
 	if (err < 0)
 		return mount_complain(tool, mount, tool_exit_code(-err), "locks.jsonl", -err);
-	if (out[0] == '\0')
+	if (search.first[0] == '\0')
 		return tool_fail(tool, EXIT_REFUSED,
 				 "%s: no lock is held that Atlantis has this key for, and it is no path in repos/, "
 				 "custom/ or global/",
 				 key);
 	if (search.second[0] != '\0')
-		return tool_fail(tool, EXIT_REFUSED, "%s is Atlantis' key of %s and of %s: name one of them", key, out,
-				 search.second);
+		return tool_fail(tool, EXIT_REFUSED, "%s is Atlantis' key of %s and of %s: name one of them", key,
+				 search.first, search.second);
+	strlcpy(out, search.first, ATLOCK_PATH_MAX);
 	return EXIT_DONE;
 }
