@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -40,6 +41,8 @@ struct run {
 	char *text;
 	int64_t lease;   /* the shortest; ATLOCK_NEVER if they have none */
 	int64_t renewed; /* when the last renewal that succeeded began */
+	int64_t patience; /* of a store that several hosts share: how long the locks may not be seen; else ATLOCK_NEVER */
+	int64_t seen;     /* when they were last */
 	bool lost;
 };
 
@@ -93,7 +96,27 @@ static int lock_look(const struct run *run, const char *name, bool renew)
 	return rc == 0 ? 0 : errno;
 }
 
-/* While no daemon answers, no other caller can take the locks, but their lease goes on. */
+/*
+ * Locks of processes end with their host, in a store that several hosts share: after host_timeout without a word from it the others go on. Its last
+ * word may have come a fifth of that before the locks were last seen here, and the command needs time to end.
+ */
+static void run_patience(struct run *run)
+{
+	char store[PATH_MAX] = "";
+	char text[64] = "";
+	int64_t timeout;
+
+	run->patience = ATLOCK_NEVER;
+	run->seen = moment_steady();
+	mount_line(&run->mount, "config/store", store, sizeof(store));
+	mount_line(&run->mount, "config/host_timeout", text, sizeof(text));
+	if (strstr(store, "://") != NULL && atlock_duration_parse(text, false, &timeout) == 0)
+		run->patience = timeout / 10 * 6;
+}
+
+/*
+ * While no daemon answers, no other caller can take the locks, but their lease goes on. Other hosts can, if they share the store.
+ */
 static bool run_check(void *arg)
 {
 	struct run *run = arg;
@@ -105,11 +128,14 @@ static bool run_check(void *arg)
 		const char *name = run->take.locks[i].name;
 
 		err = lock_look(run, name, renew);
-		if (err == ENOENT || err == EPERM || err == EACCES || (err != 0 && now - run->renewed >= run->lease))
+		if (err == ENOENT || err == EPERM || err == EACCES || (err != 0 && now - run->renewed >= run->lease) ||
+		    (err != 0 && now - run->seen >= run->patience))
 			return run_lost(run, name);
 		if (err != 0)
 			break;
 	}
+	if (err == 0)
+		run->seen = now;
 	if (err == 0 && renew)
 		run->renewed = now;
 	if (err == ENOTCONN || err == ECONNABORTED)
@@ -256,6 +282,7 @@ static int keeper(const struct front *front, void *arg)
 		return code;
 	run_child_prepare(&child);
 	run_lease(run);
+	run_patience(run);
 	run_export(run);
 	child.interval = run_interval(run);
 	code = locks_keep(run);

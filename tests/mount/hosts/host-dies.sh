@@ -23,6 +23,16 @@ expect_equal "$(field "$A/custom/named" who)" job
 expect_ok rm "$A/custom/named@job"
 [ ! -e "$B/custom/named" ] || fail "B still shows it"
 
+# A command under `atlock run` is ended before others can have its lock, when its host hears nothing of the server any more.
+"$ATLOCK" -m "$A" run -k 1s -l custom/run -- sleep 600 2>"$T/run.err" &
+run=$!
+wait_until '[ -e "$B/custom/run" ]'
+kill -STOP "$SERVER"
+wait_until "is_gone $run" 30
+kill -CONT "$SERVER"
+grep -q 'custom/run.*is lost' "$T/run.err" || fail "atlock run said: $(cat "$T/run.err")"
+wait_until '[ ! -e "$B/custom/run" ]' 30
+
 # A server that stands still: EHOSTDOWN within the time-out, and all is well when it goes on.
 expect_ok touch "$A/custom/x@1"
 kill -STOP "$SERVER"
