@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 #include <errno.h>
@@ -19,6 +20,7 @@ static const struct kind file_kind = { .type = S_IFREG };
 struct fixture {
 	struct stage *stage;
 	struct fs fs;
+	struct fuse_ctx ctx;
 	struct call call;
 	char path[ATLOCK_PATH_MAX];
 };
@@ -35,6 +37,8 @@ static int setup(void **state)
 	assert_non_null(f->fs.inodes);
 	f->call.fs = &f->fs;
 	f->call.al = f->stage->al;
+	f->ctx.pid = getpid();
+	f->call.ctx = &f->ctx;
 	*state = f;
 	return 0;
 }

@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 #include <errno.h>
@@ -42,9 +43,11 @@ static const struct {
 static void both_forms_are_parsed_and_others_refused(void **state)
 {
 	struct call *call = calloc(1, sizeof(*call));
+	struct fuse_ctx ctx = { .pid = getpid() };
 
 	(void)state;
 	assert_non_null(call);
+	call->ctx = &ctx;
 	for (size_t i = 0; i < sizeof(vectors) / sizeof(vectors[0]); i++) {
 		struct ticket_name name;
 		int err = ticket_name_parse(call, vectors[i].text, &name);
