@@ -65,7 +65,7 @@ struct record_holder table_holder(const struct op *op, const struct atlock_calle
 /* Position in service order of a priority: 0 is served first. */
 uint8_t table_rank(uint8_t priority);
 
-int table_ticket_put(struct op *op, struct slice lock, const struct ticket *ticket);
+int table_ticket_put(struct op *op, struct slice lock, const struct ticket *new);
 int table_ticket_del(struct op *op, struct slice lock, const struct ticket *ticket);
 
 /* The first ticket of a lock after (rank, number) in service order: 0 or 1. Start with (0, 0). */

@@ -94,13 +94,15 @@ struct listing {
 
 static int list_one(void *arg, const struct atlock_dir *dir, const struct atlock_view *lock)
 {
+	const size_t before = 1 + sizeof(uint64_t); /* of a key: the tree's byte and the directory's number */
 	struct listing *listing = arg;
+
 	assert_true((dir == NULL) != (lock == NULL));
 	if (dir != NULL) {
 		strlcat(listing->out, dir->name, listing->len);
 		strlcat(listing->out, "/ ", listing->len);
-	} else {
-		const size_t before = 1 + sizeof(uint64_t); /* the tree's byte and the directory's number */
+	}
+	if (lock != NULL) {
 		size_t used = strlen(listing->out);
 
 		assert_int_equal(atlock_name_tree(&lock->name), ATLOCK_CUSTOM);

@@ -23,6 +23,8 @@ struct fixture {
 	unsigned int later;
 };
 
+/* NOLINTBEGIN(readability-inconsistent-declaration-parameter-name): the headers' names are reserved. */
+
 /* In place of the C library's: each look at the clock is a millisecond later, however busy the machine is. */
 int clock_gettime(clockid_t clock, struct timespec *ts)
 {
@@ -33,6 +35,7 @@ int clock_gettime(clockid_t clock, struct timespec *ts)
 	*ts = (struct timespec){ .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000 };
 	return 0;
 }
+/* NOLINTEND(readability-inconsistent-declaration-parameter-name) */
 
 static struct share *later(struct fs *fs, uid_t uid)
 {
