@@ -86,6 +86,7 @@ static int acquire_prepare(struct atlock *al, const struct atlock_request *req, 
 	const struct text_change *change = &acquire->change;
 	int rc;
 
+	acquire->grant.token = 0;
 	rc = rules_request(req, why);
 	if (rc == 0)
 		rc = joins ? shared_refuse_wait(req, why) : shared_request(req, why);
@@ -96,7 +97,6 @@ static int acquire_prepare(struct atlock *al, const struct atlock_request *req, 
 	if (rc != 0)
 		return rc;
 	acquire->req = req;
-	acquire->grant.token = 0;
 	acquire->joins = joins;
 	acquire->priority = joins ? req->priority : ATLOCK_NORMAL;
 	if (change->priority >= 0)

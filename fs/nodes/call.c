@@ -10,9 +10,12 @@
 
 #include "fs.h"
 
+#define CALLS_KEPT 32 /* for requests to come: a call has 3 KiB, and a burst of them must not keep a megabyte */
+
 struct calls {
 	pthread_mutex_t mutex;
-	struct call_list free; /* protected by mutex */
+	struct call_list free; /* protected by mutex, as the next */
+	size_t kept;
 };
 
 struct calls *calls_new(void)
@@ -44,10 +47,17 @@ void call_free(struct call *call)
 {
 	struct fs *fs = call->fs;
 	struct share *share = call->share;
+	bool keep;
 
 	pthread_mutex_lock(&fs->calls->mutex);
-	TAILQ_INSERT_HEAD(&fs->calls->free, call, link);
+	keep = fs->calls->kept < CALLS_KEPT;
+	if (keep) {
+		TAILQ_INSERT_HEAD(&fs->calls->free, call, link);
+		fs->calls->kept++;
+	}
 	pthread_mutex_unlock(&fs->calls->mutex);
+	if (!keep)
+		free(call);
 	if (share != NULL)
 		fs->wire->ended(fs, share);
 }
@@ -60,8 +70,10 @@ struct call *call_begin(fuse_req_t req, struct node *node, const char *name, enu
 
 	pthread_mutex_lock(&fs->calls->mutex);
 	call = TAILQ_FIRST(&fs->calls->free);
-	if (call != NULL)
+	if (call != NULL) {
 		TAILQ_REMOVE(&fs->calls->free, call, link);
+		fs->calls->kept--;
+	}
 	pthread_mutex_unlock(&fs->calls->mutex);
 	if (call == NULL)
 		call = malloc(sizeof(*call));
