@@ -17,7 +17,7 @@ export PATH="$T/bin:$PATH" ATLOCKFS=$MNT
 
 # What each system sets by itself, by the recipe's heading, as its documentation lists it; a recipe sees these and no others.
 # GitLab: docs.gitlab.com/ci/variables/predefined_variables. GitHub: "Default environment variables" of docs.github.com/actions.
-# Jenkins: env-vars.html of any Jenkins. Atlantis: "Custom run command" of its custom workflows, beside what starts its server.
+# Jenkins: env-vars.html of any Jenkins. Atlantis: "Native Environment Variables" of its custom workflows, beside what starts its server.
 # cron: crontab(5). systemd: "Environment variables in spawned processes" of systemd.exec(5).
 variables_of() {
 	case $1 in
@@ -28,8 +28,9 @@ variables_of() {
 	jenkins) echo BUILD_NUMBER=153 BUILD_ID=153 JOB_NAME=web/deploy BUILD_TAG=jenkins-web-deploy-153 EXECUTOR_NUMBER=0 NODE_NAME=build-host ;;
 	# The second half of this recipe is a job of GitHub Actions.
 	atlantis) echo WORKSPACE=default REPO_REL_DIR=modules/vpc BASE_REPO_OWNER=acme BASE_REPO_NAME=infra HEAD_REPO_OWNER=bob HEAD_REPO_NAME=infra \
-		HEAD_BRANCH_NAME=x BASE_BRANCH_NAME=main PULL_NUM=7 PULL_URL=https://github.com/acme/infra/pull/7 PULL_AUTHOR=bob USER_NAME=bob \
-		PROJECT_NAME= GITHUB_REPOSITORY=acme/infra ;;
+		HEAD_BRANCH_NAME=x HEAD_COMMIT=1a2b3c BASE_BRANCH_NAME=main PULL_NUM=7 PULL_URL=https://github.com/acme/infra/pull/7 PULL_AUTHOR=bob \
+		USER_NAME=bob PROJECT_NAME= COMMENT_ARGS= DIR=/a/b PLANFILE=/a/b/default.tfplan SHOWFILE=/a/b/default.json \
+		ATLANTIS_TERRAFORM_VERSION=1.5.7 GITHUB_REPOSITORY=acme/infra ;;
 	cron) echo LOGNAME="$(id -un)" SHELL=/bin/sh ;;
 	systemd) echo INVOCATION_ID=1a2b3c LANG=C.UTF-8 ;;
 	esac
@@ -150,7 +151,7 @@ expect_equal "$(cat "$T/out")" repos/acme/infra/-/modules/db/-/staging
 expect_equal "$(cat "$T/out")" repos/acme/infra/-/-/staging
 expect_ok touch "$MNT/repos/acme/infra/-/modules/vpc/-/default@pr:6"
 python3 "$T/shell.py" yaml "$(echo "$T"/recipes/*.atlantis.yaml | cut -d ' ' -f 1)" >"$T/lines"
-expect_status 1 as_recipe atlantis bash -c "$(sed -n 1p "$T/lines")"
+expect_status 1 as_recipe atlantis sh -c "$(sed -n 1p "$T/lines")"
 grep -q '^LOCK_EXISTS: repos/acme/infra/-/modules/vpc/-/default is held by .*@pr:6 since' "$T/out" || fail "$(cat "$T/out")"
 expect_ok rm "$MNT/repos/acme/infra/-/modules/vpc/-/default@pr:6"
 
