@@ -63,6 +63,8 @@ static void notifier_run(void)
 
 	if (pthread_create(&thread, NULL, orphan_run, NULL) != 0)
 		return;
+	/* It ends with the process. */
+	(void)pthread_detach(thread);
 	while ((n = recv(NOTIFIER_SOCKET, notice.bytes, sizeof(notice.bytes), 0)) > 0 || (n < 0 && errno == EINTR)) {
 		if (n < 0)
 			continue;

@@ -238,6 +238,7 @@ static void ends_close(struct mirror *mirror)
 static int mirror_look(struct mirror *mirror)
 {
 	struct snapshot now = { .count = 0 };
+	uint64_t changes = mirror->written + mirror->deleted;
 	uint64_t events;
 	int code = ends_open(mirror);
 
@@ -282,7 +283,8 @@ static int mirror_look(struct mirror *mirror)
 	}
 	snapshot_free(&mirror->last);
 	mirror->last = now;
-	mirror->events = events;
+	/* The sum is of before this round's own changes: the next round looks at all of them. */
+	mirror->events = mirror->written + mirror->deleted == changes ? events : 0;
 	mirror->reopened = false;
 	mirror->seen = mirror->back.sum;
 	return EXIT_DONE;

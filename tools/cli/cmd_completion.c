@@ -213,11 +213,14 @@ static const struct {
 
 int cmd_completion(struct tool *tool, int argc, char **argv)
 {
+	/* A script is written in one piece, so that it is known at the end why it could not be written. */
+	static char output[65536];
 	static const char question[] = "for which shell? bash, zsh or fish";
 	int code = choice_words(tool, argc, argv, (struct choice_count){ 1, 1, question }, NULL, NULL);
 
 	if (code >= 0)
 		return code;
+	(void)setvbuf(stdout, output, _IOFBF, sizeof(output));
 	for (size_t i = 0; i < sizeof(shells) / sizeof(shells[0]); i++)
 		if (strcmp(shells[i].name, argv[optind]) == 0) {
 			shells[i].print(tool->commands);
