@@ -101,6 +101,7 @@ struct atlock_view {
 	int64_t ttl;        /* ns, or ATLOCK_NEVER */
 	int64_t claim_by;   /* ATLOCK_PENDING: instant at which it passes to the next waiter */
 	uint64_t waiters;
+	bool unsure; /* atlock_get() of a who said 1: that who has it, but this host does not know for how long: atlock_claim() */
 };
 
 /* --- Taking and giving back --- */
@@ -172,7 +173,10 @@ int atlock_write(struct atlock *al, const struct atlock_request *req, struct atl
 int atlock_chmod(struct atlock *al, const struct atlock_request *req, mode_t mode, struct atlock_why *why);
 int atlock_chgrp(struct atlock *al, const struct atlock_request *req, gid_t gid, struct atlock_why *why);
 
-/* Takes up a lock that was granted to the caller's ticket or given to the caller (ATLOCK_PENDING). 0, or 1 if there is nothing to take up. */
+/*
+ * Takes up a lock that was granted to the caller's ticket or given to the caller (ATLOCK_PENDING). In a store of several hosts it also begins
+ * the lease anew of a lock of the caller's whose lease this host does not know. 0, or 1 if there is nothing to take up.
+ */
 int atlock_claim(struct atlock *al, const struct atlock_request *req, struct atlock_why *why);
 
 /* --- Reading one --- */

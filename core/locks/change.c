@@ -181,6 +181,7 @@ static int holder_set(struct op *op, struct change *change, const struct atlock_
 		new->holder.start = from->start;
 	new->state = RECORD_ACQUIRED;
 	new->claim_by = 0;
+	new->wait = 0;
 	/* The process or file that would have ended the lock does so no longer, so a lease must. */
 	if (new->ttl == ATLOCK_NEVER && !op->caller->admin && holder_needs_lease(to) &&
 	    atlock_name_tree(op->request->name) != ATLOCK_GLOBAL) {
@@ -384,13 +385,20 @@ int atlock_chgrp(struct atlock *al, const struct atlock_request *req, gid_t gid,
 static int claim_in_txn(struct op *op)
 {
 	struct change *change = op->arg;
+	const struct record_grant *old = &change->old.grant;
 	int rc = change_begin(op, change, POLICY_ACTIONS);
 
 	if (rc < 0)
 		return rc;
-	if (change->old.grant.state != RECORD_PENDING || change->new.grant.state == RECORD_PENDING)
+	if (!rules_is_holder(op, &old->holder, op->caller))
 		return 1;
-	return change_end(op, change, ATLOCK_EVENT_CLAIMED);
+	if (old->state == RECORD_PENDING)
+		return change_end(op, change, ATLOCK_EVENT_CLAIMED);
+	if (!table_grant_is_unsure(op, old))
+		return 1;
+	/* No other host has taken it, or this commit fails: so the holder still has it, and its lease begins anew. */
+	grant_begin_lease(op, &change->new.grant);
+	return change_end(op, change, ATLOCK_EVENT_RENEWED);
 }
 
 int atlock_claim(struct atlock *al, const struct atlock_request *req, struct atlock_why *why)

@@ -55,6 +55,7 @@ void grant_begin_lease(const struct op *op, struct record_grant *grant)
 {
 	grant->state = RECORD_ACQUIRED;
 	grant->claim_by = 0;
+	grant->wait = 0;
 	lease_begin(op, grant);
 }
 
@@ -160,6 +161,13 @@ static int grant_move_text(struct op *op, struct slice lock, uint64_t ticket)
 	return seal_move(op, &from, &to);
 }
 
+/* The call of another host that a new grant is for. A holder that had a second ticket may take it up without that call. */
+static uint64_t wait_of(const struct op *op, const struct record_grant *grant, const struct record_ticket *ticket,
+			int tickets)
+{
+	return op->al->shared && grant->state == RECORD_PENDING && tickets == 1 ? ticket->wait : 0;
+}
+
 static int grant_to(struct op *op, struct slice lock, const struct record_lock *old, const struct ticket *ticket,
 		    struct record_lock *record)
 {
@@ -186,6 +194,7 @@ static int grant_to(struct op *op, struct slice lock, const struct record_lock *
 		return rc;
 	grant->state = blocked ? RECORD_ACQUIRED : RECORD_PENDING;
 	grant->claim_by = blocked ? 0 : op->now + op->options->claim_timeout;
+	grant->wait = wait_of(op, grant, from, rc);
 	rc = table_lock_put(op, lock, old, &new);
 	if (rc == 0)
 		rc = event_lock(op, ATLOCK_EVENT_GRANTED, lock, grant);
@@ -245,6 +254,7 @@ int grant_to_ticket_of(struct op *op, struct slice lock, struct record_lock *rec
 	grant->version--;
 	grant->state = blocked ? RECORD_ACQUIRED : RECORD_PENDING;
 	grant->claim_by = blocked ? 0 : op->now + op->options->claim_timeout;
+	grant->wait = wait_of(op, grant, &ticket.record, rc);
 	op_mark(op, MARK_WAITED, ticket.record.priority, op->now - ticket.record.since);
 	return rc < 0 ? rc : 0;
 }

@@ -35,6 +35,12 @@ static bool is_bound_ticket(const struct record_ticket *ticket)
 	return ticket->wait != 0 || table_holder_is_bound(&ticket->holder);
 }
 
+/* What is over with a life of the holder's host: also a grant for a call that was blocked there, and has not been told of it. */
+static bool is_bound_grant(const struct record_grant *grant)
+{
+	return (grant->state == RECORD_PENDING && grant->wait != 0) || table_holder_is_bound(&grant->holder);
+}
+
 /* Something of a life that is over. */
 struct remains {
 	bool is_ticket;
@@ -84,7 +90,7 @@ static int search_tickets(struct op *op, struct search *search)
 static int search_lock(struct op *op, void *arg, struct slice lock, const struct record_lock *record)
 {
 	struct search *search = arg;
-	int rc = table_holder_is_bound(&record->grant.holder) ? is_over(op, record->grant.holder.boot) : 0;
+	int rc = is_bound_grant(&record->grant) ? is_over(op, record->grant.holder.boot) : 0;
 
 	if (rc == 1)
 		search_add(search, lock, false, 0, record->grant.token);
@@ -129,11 +135,13 @@ static int lock_end(struct op *op, const struct remains *remains, struct slice l
 	if (rc != 0)
 		return rc < 0 ? rc : 0;
 	if (record.grant.token != remains->number || record.grant.state == RECORD_DELAYED ||
-	    !table_holder_is_bound(&record.grant.holder))
+	    !is_bound_grant(&record.grant))
 		return 0;
 	rc = is_over(op, record.grant.holder.boot);
 	if (rc == 1)
-		rc = lock_release(op, lock, &record, &queue, ATLOCK_EVENT_RELEASED);
+		rc = lock_release(op, lock, &record, &queue,
+				  record.grant.state == RECORD_PENDING ? ATLOCK_EVENT_UNCLAIMED
+								       : ATLOCK_EVENT_RELEASED);
 	return rc < 0 ? rc : 0;
 }
 

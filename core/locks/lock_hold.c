@@ -129,7 +129,8 @@ static int lock_reenter(struct op *op, struct slice lock, struct record_lock *re
 	bool claims = grant->state == RECORD_PENDING;
 	int rc;
 
-	if (!claims && ttl == 0)
+	/* In a shared store the caller is told "yes" only with a lease that this host knows. */
+	if (!claims && ttl == 0 && table_grant_is_sure(op, grant))
 		return 1;
 	lock_take_up(op, grant);
 	if (ttl != 0) {

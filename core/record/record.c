@@ -71,6 +71,7 @@ static const struct field lock_fields[] = {
 	F_SINCE(2, lock, SHORT, grant.times.stamp),
 	F_SINCE(2, lock, SHORT, grant.times.shift),
 	F_SINCE(2, lock, SHORT, grant.times.late),
+	F_SINCE(2, lock, SHORT, grant.wait),
 };
 
 static const struct field ticket_fields[] = {

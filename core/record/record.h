@@ -165,6 +165,7 @@ struct record_grant {
 	int64_t ttl;
 	int64_t claim_by; /* RECORD_PENDING only */
 	uint64_t ticket;  /* that it was granted to; 0: taken, or given by another user */
+	uint64_t wait;    /* RECORD_PENDING, shared store: the call blocked on the holder's host; 0: none */
 	struct record_times times;
 	struct record_holder holder;
 };

@@ -71,6 +71,14 @@ bool table_grant_is_sure(const struct op *op, const struct record_grant *grant)
 	       (due == ATLOCK_NEVER || (grant->times.late != RECORD_UNSURE && due >= op->now));
 }
 
+bool table_grant_is_unsure(const struct op *op, const struct record_grant *grant)
+{
+	int64_t due = table_grant_due(grant);
+
+	return grant->state != RECORD_DELAYED && due != ATLOCK_NEVER && grant->times.late == RECORD_UNSURE &&
+	       due >= op->now;
+}
+
 int64_t table_ticket_over_at(const struct record_ticket *ticket)
 {
 	return times_over_at(&ticket->times, ticket->deadline);

@@ -38,6 +38,9 @@ bool table_grant_is_held(const struct op *op, const struct record_grant *grant);
 /* Whether its holder may rely on it. */
 bool table_grant_is_sure(const struct op *op, const struct record_grant *grant);
 
+/* Whether that is not known here: this host has not seen when its lease began. Its holder can begin another one. */
+bool table_grant_is_unsure(const struct op *op, const struct record_grant *grant);
+
 /* Whether the time of a wait is over, and from when on any host may end it. */
 bool table_ticket_is_over(const struct op *op, const struct record_ticket *ticket);
 int64_t table_ticket_over_at(const struct record_ticket *ticket);

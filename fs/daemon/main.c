@@ -137,6 +137,10 @@ static int session_run(struct fs *fs, const struct options *options, const struc
 		daemon_detach(options->core.log == ATLOCK_LOG_STDERR);
 	watchdog = notify_watchdog_start(fs);
 	atlock_log(ATLOCK_LOG_INFO, "%s: mounted, version %s, store %s", mp->path, ATLOCK_VERSION, options->store);
+	if (atlock_is_shared(fs->al))
+		atlock_log(ATLOCK_LOG_WARNING,
+			   "%s: sharing a store among hosts is not finished: see \"Known gaps\" in docs/HOSTS.md",
+			   mp->path);
 	err = loop_run(fs, options->max_threads, ops_seen);
 	atlock_log(ATLOCK_LOG_INFO, "%s: unmounting", mp->path);
 	notify_send("STOPPING=1");

@@ -21,17 +21,15 @@
  * A lock granted to a ticket must be taken up, by any access under its own "@" name; a session, which has no such name,
  * takes it up by opening it. An access by any other caller changes nothing, so a refusal is no error here.
  */
-static void lock_take_up(struct call *call, const struct atlock_name *name, const struct atlock_view *view)
+static bool lock_take_up(struct call *call, const struct atlock_name *name)
 {
 	struct atlock_caller caller;
 	struct atlock_why why;
 
-	if (view->state != ATLOCK_PENDING)
-		return;
 	if (atlock_identify(call->al, call->ctx->pid, call->ctx->uid, call->ctx->gid, name->who, &caller, &why) < 0)
-		return;
+		return false;
 	atlock_caller_look(call->al, &caller);
-	atlock_claim(call->al, &(struct atlock_request){ .name = name, .caller = &caller }, &why);
+	return atlock_claim(call->al, &(struct atlock_request){ .name = name, .caller = &caller }, &why) == 0;
 }
 
 int lock_ends(struct call *call, const struct atlock_name *name)
@@ -58,8 +56,11 @@ static int lock_view(struct call *call, const struct atlock_name *name, struct a
 		atlock_view_clear(view);
 		err = atlock_get(call->al, name, view);
 	}
-	if (err == 0 && name->who[0] != '\0')
-		lock_take_up(call, name, view);
+	if (err == 0 && name->who[0] != '\0' && view->state == ATLOCK_PENDING)
+		(void)lock_take_up(call, name);
+	/* A host that has fetched the realm again does not know since when it is held: the holder is told once it has renewed it. */
+	if (err == 1 && view->unsure && lock_take_up(call, name))
+		err = atlock_get(call->al, name, view);
 	return err;
 }
 
@@ -222,7 +223,8 @@ static int lock_open(struct call *call, struct node *node, struct handle *handle
 		may = handle_remember(handle, &caller);
 	if (err == 0 && may == 0) {
 		handle->token = view.token;
-		lock_take_up(call, &name, &view);
+		if (view.state == ATLOCK_PENDING)
+			(void)lock_take_up(call, &name);
 	}
 	atlock_view_clear(&view);
 	return err == 1 ? -ESTALE : err < 0 ? err : may < 0 ? may : 0;

@@ -132,6 +132,25 @@ void hosts_forget(struct hosts *h, int host)
 	stage_open(h->stages[host]);
 }
 
+void hosts_kill(struct hosts *h, int host)
+{
+	h->faults[host].cut = true;
+	stage_close(h->stages[host]);
+	h->faults[host].cut = false;
+	stage_open(h->stages[host]);
+}
+
+void hosts_refill(struct hosts *h, int host)
+{
+	struct stage *other = h->stages[(host + 1) % HOSTS_COUNT];
+
+	/* It has not seen these changes, and cannot any more. */
+	assert_int_equal(stage_acquire(other, "global/refill", "root@refill", 60), 0);
+	assert_int_equal(stage_release(other, "global/refill", "root@refill"), 0);
+	mem_realm_trim(h->realm, 1);
+	hosts_follow(h, host);
+}
+
 bool hosts_is_sure(struct stage *s, const char *lock, const char *who)
 {
 	struct atlock_name name = stage_name(lock);

@@ -36,7 +36,13 @@ void hosts_run(struct hosts *h, int seconds, unsigned int mask);
 /* The host is stopped, and started again without its mirror. */
 void hosts_forget(struct hosts *h, int host);
 
-/* What `test -e lock@who` says on this host. */
+/* The host tells of nothing any more, and is started again with its mirror: another life of the same host. */
+void hosts_kill(struct hosts *h, int host);
+
+/* The host fetches the realm again, in the same life. */
+void hosts_refill(struct hosts *h, int host);
+
+/* What `test -e lock@who` says on this host to a caller that is not the holder. */
 bool hosts_is_sure(struct stage *s, const char *lock, const char *who);
 
 /* For mem_line_faults.before_commit, with the faults as argument: the line is cut after the commit whose reply is lost. */

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include <bsd/string.h>
 #include <cmocka.h>
 
 #define LOCK "global/a"
@@ -147,6 +148,121 @@ static void a_host_that_starts_waits_a_lease_out(void **state)
 	assert_true(hosts_is_sure(b, LOCK, "1"));
 }
 
+/* The answer of atlock_holds(), which is what the mount asks for a holder. */
+static int holds(struct stage *s, const char *lock, const char *as)
+{
+	struct atlock_request *req = stage_ask(s, lock, as);
+
+	return atlock_holds(s->al, req->name, req->caller, NULL, &s->why);
+}
+
+/* Whether the lock is that who's, for a lease that the host does not know. */
+static bool is_unsure(struct stage *s, const char *lock, const char *who)
+{
+	struct atlock_name name = stage_name(lock);
+	struct atlock_view view = { .owner = NULL };
+
+	assert_true(strlcpy(name.who, who, sizeof(name.who)) < sizeof(name.who));
+	int rc = atlock_get(s->al, &name, &view);
+	bool unsure = view.unsure;
+	atlock_view_clear(&view);
+	assert_true(!unsure || rc == 1);
+	return unsure;
+}
+
+/* A holder that asks there renews by that, with a commit that fails if another has the lock by then. */
+static void a_holder_on_a_host_that_starts_still_has_its_lock(void **state)
+{
+	struct hosts *h = *state;
+	struct stage *a = h->stages[0];
+	uint64_t token;
+
+	assert_int_equal(stage_acquire(a, LOCK, "alice@1", 60), 0);
+	token = a->grant.token;
+	hosts_run(h, 30, 3);
+	hosts_forget(h, 0);
+	assert_true(is_unsure(a, LOCK, "1"));
+	assert_false(is_unsure(a, LOCK, "2"));
+	assert_int_equal(holds(a, LOCK, "bob@1"), -EACCES);
+	assert_true(is_unsure(a, LOCK, "1"));
+	assert_int_equal(holds(a, LOCK, "alice@1"), 0);
+	assert_true(hosts_is_sure(a, LOCK, "1"));
+	/* That was one renewal: asking again is none. */
+	hosts_run(h, 59, 3);
+	assert_int_equal(holds(a, LOCK, "alice@1"), 0);
+	hosts_run(h, 1, 3);
+	assert_int_equal(holds(a, LOCK, "alice@1"), 1);
+	assert_false(is_unsure(a, LOCK, "1"));
+	hosts_run(h, 3, 3);
+	assert_int_equal(stage_acquire(h->stages[1], LOCK, "bob@1", 60), 0);
+	assert_true(h->stages[1]->grant.token > token);
+}
+
+static void a_lock_taken_again_on_a_host_that_starts_is_sure(void **state)
+{
+	struct hosts *h = *state;
+	struct stage *a = h->stages[0];
+
+	assert_int_equal(stage_acquire(a, LOCK, "alice@1", 60), 0);
+	hosts_forget(h, 0);
+	assert_int_equal(stage_acquire(a, LOCK, "alice@1", 0), 1);
+	assert_true(hosts_is_sure(a, LOCK, "1"));
+	assert_int_equal(stage_release(a, LOCK, "alice@1"), 0);
+	assert_string_equal(stage_holder(a, LOCK), "free");
+}
+
+/* Between the grant to a ticket and its claim, the waiter's host fetches the realm again. */
+static void a_grant_is_claimed_after_the_mirror_was_filled_again(void **state)
+{
+	struct hosts *h = *state;
+	struct stage *a = h->stages[0];
+	struct stage *c = h->stages[2];
+
+	assert_int_equal(stage_acquire(a, LOCK, "alice@1", 60), 0);
+	assert_int_equal(stage_enqueue(c, LOCK, "carol@1", ATLOCK_NORMAL, NULL), 0);
+	assert_int_equal(stage_release(a, LOCK, "alice@1"), 0);
+	hosts_refill(h, 2);
+	assert_true(is_unsure(c, LOCK, "1"));
+	assert_int_equal(holds(c, LOCK, "carol@1"), 0);
+	assert_true(hosts_is_sure(c, LOCK, "1"));
+	assert_string_equal(stage_holder(a, LOCK), "carol@1");
+	assert_int_equal(stage_release(c, LOCK, "carol@1"), 0);
+	assert_string_equal(stage_holder(a, LOCK), "free");
+}
+
+static void a_blocked_call_is_answered_after_the_mirror_was_filled_again(void **state)
+{
+	struct hosts *h = *state;
+	struct stage *a = h->stages[0];
+	struct stage *c = h->stages[2];
+	struct told *told = stage_told(c);
+
+	assert_int_equal(stage_acquire(a, LOCK, "alice@1", 60), 0);
+	assert_int_equal(stage_wait(c, LOCK, "carol@1", ATLOCK_NORMAL, told, NULL), 1);
+	assert_int_equal(stage_release(a, LOCK, "alice@1"), 0);
+	hosts_refill(h, 2);
+	hosts_follow(h, 2);
+	assert_int_equal(told->times, 1);
+	assert_int_equal(told->err, 0);
+	assert_true(hosts_is_sure(c, LOCK, "1"));
+}
+
+/* While its host does not know the lease, another takes the lock: the holder is not told that it has it. */
+static void a_lease_that_is_over_elsewhere_is_not_renewed(void **state)
+{
+	struct hosts *h = *state;
+	struct stage *a = h->stages[0];
+	struct stage *b = h->stages[1];
+
+	assert_int_equal(stage_acquire(a, LOCK, "alice@1", 60), 0);
+	hosts_run(h, 50, 3);
+	hosts_forget(h, 0);
+	hosts_run(h, 14, 2);
+	assert_int_equal(stage_acquire(b, LOCK, "bob@1", 60), 0);
+	assert_int_equal(holds(a, LOCK, "alice@1"), -EACCES);
+	assert_string_equal(stage_holder(a, LOCK), "bob@1");
+}
+
 /* A and B are alive, C is silent for longer than its time-out. */
 static void what_is_bound_to_a_silent_host_passes_on(void **state)
 {
@@ -195,6 +311,43 @@ static void a_grant_to_a_silent_host_is_taken_back(void **state)
 	assert_int_equal(first->times, 1);
 	assert_int_equal(first->err, -ECANCELED);
 	assert_string_equal(stage_holder(c, LOCK), "alice@2");
+}
+
+/* The call that it was granted to is gone with that life of its host: nothing is left to wait for. */
+static void a_grant_to_a_call_of_an_earlier_life_passes_on_at_once(void **state)
+{
+	struct hosts *h = *state;
+	struct stage *a = h->stages[0];
+	struct stage *c = h->stages[2];
+	struct told *second = stage_told(a);
+
+	assert_int_equal(stage_acquire(a, LOCK, "alice@1", 3600), 0);
+	assert_int_equal(stage_wait(c, LOCK, "carol@1", ATLOCK_NORMAL, stage_told(c), NULL), 1);
+	assert_int_equal(stage_wait(a, LOCK, "alice@2", ATLOCK_NORMAL, second, NULL), 1);
+	assert_int_equal(stage_release(a, LOCK, "alice@1"), 0);
+	assert_string_equal(stage_holder(a, LOCK), "carol@1 pending");
+	hosts_kill(h, 2);
+	hosts_run(h, 1, 7);
+	assert_int_equal(second->times, 1);
+	assert_int_equal(second->err, 0);
+	assert_string_equal(stage_holder(c, LOCK), "alice@2");
+}
+
+/* A ticket that no call waits for is its name's, whatever becomes of the host. */
+static void a_grant_to_a_name_of_an_earlier_life_stays(void **state)
+{
+	struct hosts *h = *state;
+	struct stage *a = h->stages[0];
+	struct stage *c = h->stages[2];
+
+	assert_int_equal(stage_acquire(a, LOCK, "alice@1", 3600), 0);
+	assert_int_equal(stage_enqueue(c, LOCK, "carol@1", ATLOCK_NORMAL, NULL), 0);
+	assert_int_equal(stage_release(a, LOCK, "alice@1"), 0);
+	hosts_kill(h, 2);
+	hosts_run(h, 1, 7);
+	assert_string_equal(stage_holder(a, LOCK), "carol@1 pending");
+	assert_int_equal(holds(c, LOCK, "carol@1"), 0);
+	assert_string_equal(stage_holder(a, LOCK), "carol@1");
 }
 
 /* The answer is lost: the caller is told that it failed, and the lock is given back. */
@@ -278,8 +431,15 @@ int main(void)
 		HOSTED(a_lease_ends_for_its_holder_before_another_host_takes_it),
 		HOSTED(a_chmod_elsewhere_is_no_renewal),
 		HOSTED(a_host_that_starts_waits_a_lease_out),
+		HOSTED(a_holder_on_a_host_that_starts_still_has_its_lock),
+		HOSTED(a_lock_taken_again_on_a_host_that_starts_is_sure),
+		HOSTED(a_grant_is_claimed_after_the_mirror_was_filled_again),
+		HOSTED(a_blocked_call_is_answered_after_the_mirror_was_filled_again),
+		HOSTED(a_lease_that_is_over_elsewhere_is_not_renewed),
 		HOSTED(what_is_bound_to_a_silent_host_passes_on),
 		HOSTED(a_grant_to_a_silent_host_is_taken_back),
+		HOSTED(a_grant_to_a_call_of_an_earlier_life_passes_on_at_once),
+		HOSTED(a_grant_to_a_name_of_an_earlier_life_stays),
 		HOSTED(an_acquire_in_doubt_is_undone),
 		HOSTED(an_engine_out_of_reach_is_said_in_time),
 		HOSTED(a_mirror_that_is_filled_again_has_the_same_indexes),

@@ -196,6 +196,26 @@ static void lock_fields_are_read_back(void **state)
 	assert_int_equal(got.grant.holder.host.len, 0);
 }
 
+/* What only a store of several hosts has. */
+static void the_times_and_the_call_of_a_lock_are_read_back(void **state)
+{
+	unsigned char bytes[RECORD_MAX];
+	struct record_lock shared = lock;
+	struct record_lock got;
+	int len;
+
+	(void)state;
+	shared.grant.times = (struct record_times){ .stamp = 15, .shift = -16, .late = RECORD_UNSURE };
+	shared.grant.wait = 17;
+	len = record_encode(RECORD_LOCK, &shared, bytes);
+	assert_true(len > 0);
+	assert_int_equal(record_decode(RECORD_LOCK, (struct slice){ bytes, (size_t)len }, &got), 0);
+	assert_int_equal(got.grant.times.stamp, 15);
+	assert_int_equal(got.grant.times.shift, -16);
+	assert_int_equal(got.grant.times.late, RECORD_UNSURE);
+	assert_int_equal(got.grant.wait, 17);
+}
+
 /* The bytes on disk must never change by accident. */
 static void counter_has_the_documented_bytes(void **state)
 {
@@ -527,6 +547,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_kind_is_read_back),
 		cmocka_unit_test(lock_fields_are_read_back),
+		cmocka_unit_test(the_times_and_the_call_of_a_lock_are_read_back),
 		cmocka_unit_test(counter_has_the_documented_bytes),
 		cmocka_unit_test(locks_and_tickets_have_the_documented_bytes),
 		cmocka_unit_test(crc_is_crc32c),

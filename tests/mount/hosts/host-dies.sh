@@ -23,6 +23,20 @@ expect_equal "$(field "$A/custom/named" who)" job
 expect_ok rm "$A/custom/named@job"
 [ ! -e "$B/custom/named" ] || fail "B still shows it"
 
+# It has lost its mirror, too, and does not know since when leases run. Its holders still have what they had, and were granted meanwhile.
+expect_ok touch "$A/custom/named@job" "$B/custom/passed@b" "$A/queue/custom/passed/normal@a"
+mirror=$(dirname "$(grep -lx "$DAEMON" "$T"/cache/atlockfs/*/*/owner.pid)")
+kill_daemon
+rm -r "$mirror"
+expect_ok rm "$B/custom/passed@b"
+mount_fs -o host_timeout=3s,engine_timeout=1s
+grep -q docs/HOSTS.md "${T%/*}/daemon$MOUNTS.log" || fail "the log does not say what is missing"
+expect_ok test -e "$A/custom/passed@a"
+expect_equal "$(field "$B/custom/passed" state)" acquired
+expect_ok rm "$A/custom/passed@a" "$A/custom/named@job"
+[ ! -e "$B/custom/passed" ] || fail "the lock that was passed on is still held"
+[ ! -e "$B/custom/named" ] || fail "B still shows it"
+
 # A command under `atlock run` is ended before others can have its lock, when its host hears nothing of the server any more.
 "$ATLOCK" -m "$A" run -k 1s -l custom/run -- sleep 600 2>"$T/run.err" &
 run=$!
