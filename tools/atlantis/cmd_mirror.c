@@ -89,6 +89,22 @@ static bool may_replace(const struct snapshot_entry *last, const struct snapshot
 	return entry->record.kind == ATLOCK_FOREIGN_PULL || pull_number(entry->record.value) == pull_number(value);
 }
 
+/*
+ * What Redis had when this round began needs no write. If it was deleted since, the next round finds it missing, and releases here
+ * what came from there: written now, it would come back.
+ */
+static bool had_at_first(const struct mirror *mirror, struct snapshot_entry *entry)
+{
+	const struct snapshot_entry *theirs = snapshot_find(&mirror->back.theirs, entry->record.path);
+	char difference[400];
+
+	if (theirs == NULL || theirs->record.value == NULL ||
+	    atlock_foreign_compare(entry->record.value, theirs->record.value, difference, sizeof(difference)) != 0)
+		return false;
+	entry->there = strdup(theirs->record.value);
+	return entry->there != NULL;
+}
+
 /* Writes one record to Redis. Sets `entry->there` if Redis has it afterwards. */
 static int mirror_put(struct mirror *mirror, const struct snapshot_entry *last, struct snapshot_entry *entry)
 {
@@ -157,7 +173,7 @@ static int put_all(struct mirror *mirror, struct snapshot *now)
 			last->there = NULL;
 			continue;
 		}
-		code = mirror_put(mirror, last, entry);
+		code = had_at_first(mirror, entry) ? EXIT_DONE : mirror_put(mirror, last, entry);
 		if (i > 0 && code == EXIT_DONE)
 			share_note(mirror, last, &now->entries[i - 1], entry);
 	}
