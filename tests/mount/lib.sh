@@ -130,12 +130,24 @@ remount_fs() {
 	mount_fs "$@"
 }
 
+# The process that notifies the kernel for this daemon, if it has one. Until it has ended, too, a call that it has not refused yet
+# may find the connection aborted (ECONNABORTED) instead of gone (ENOTCONN).
+notifier_of() {
+	pgrep -P "$1" -x atlockfs-notify || true
+}
+
+notifier_wait() {
+	[ -z "$1" ] || wait_until "is_gone $1" 30
+}
+
 # Kills the daemon and leaves its dead mount. The kernel cuts the connection when the daemon's notifier has ended, too.
 crash_daemon() {
-	local pid=$DAEMON
+	local pid=$DAEMON notifier
+	notifier=$(notifier_of "$DAEMON")
 	DAEMON=
 	kill -KILL "$pid"
 	wait "$pid" 2>/dev/null || true
+	notifier_wait "$notifier"
 	! ls "$MNT" >/dev/null 2>&1 || fail "the daemon was killed, and its mount answers"
 }
 

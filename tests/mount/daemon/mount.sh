@@ -100,8 +100,10 @@ unprivileged() {
 	expect_fail 'Permission denied' ls "$mine"
 	expect_fail 'Permission denied' as_user atlt2 ls "$mine"
 
+	notifier=$(notifier_of "$daemon")
 	kill -KILL "$daemon"
 	wait_until "is_gone $daemon"
+	notifier_wait "$notifier"
 	expect_fail 'not connected' as_user atlt1 touch "$mine/custom/x@a"
 	expect_ok as_user atlt1 fusermount3 -uz "$mine"
 	expect_fail 'Permission denied' as_user atlt1 touch "$mine/lock"
