@@ -1,7 +1,7 @@
 #!/bin/bash
 # long
 # timeout: 240
-# 5,000 callers wait for one lock: the daemon has no thread and less than 512 bytes for each, is quick for others meanwhile,
+# 5,000 callers wait for one lock: the daemon has no thread and some half a KiB for each, is quick for others meanwhile,
 # and serves all of them in order.
 . tests/mount/lib.sh
 # Few threads: how many there are, each with its stack, is then soon the same.
