@@ -71,8 +71,8 @@ see_no waiting
 expect_ok touch "$MNT/$lock@build-17"
 run_there 'clear; "$ATLOCK" run -q -m "$MNT" -l custom/x -w 700ms -- true; echo en""ded'
 see '^ended'
-expect_equal "$(screen | grep -c waiting)" 0
-run_there 'clear; TERM=dumb "$ATLOCK" lock -m "$MNT" -w 2s custom/x; echo en""ded'
-see '^ended'
+see_no waiting
+run_there 'clear; TERM=dumb "$ATLOCK" lock -m "$MNT" -w 2s custom/x; echo fini""shed'
+see '^finished'
 [[ $(screen | tr -d '\n') = *'atlock lock: waiting 0s for custom/x'* ]] || fail "$(screen)"
 screen_end
