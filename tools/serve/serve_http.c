@@ -15,7 +15,6 @@
 #include "serve_routes.h"
 #include "serve_stream.h"
 
-#define FRESH (300 * ATLOCK_SECOND / 1000)
 #define PATIENCE (2 * ATLOCK_SECOND) /* for a reading */
 #define RELEASE_PATIENCE (12 * ATLOCK_SECOND)
 #define SLOW (15 * ATLOCK_SECOND) /* a request and its reply */
@@ -110,10 +109,10 @@ static void request_resume(struct serve_request *request)
 static bool snapshot_ready(struct serve_request *request)
 {
 	struct serve *serve = request->serve;
-	int64_t began;
-	uint64_t done = serve_reader_done(serve->reader, &began);
+	bool fresh;
+	uint64_t done = serve_reader_done(serve->reader, &fresh);
 
-	if (!request->asked && (began == 0 || moment_steady() - began > FRESH)) {
+	if (!request->asked && !fresh) {
 		request->asked = true;
 		serve_reader_ask(serve->reader, false);
 		pthread_mutex_lock(&serve->mutex);
@@ -391,8 +390,8 @@ static void waiting_tend(struct serve *serve, int64_t now)
 {
 	struct serve_request *request;
 	struct serve_request *next;
-	int64_t began;
-	uint64_t done = serve_reader_done(serve->reader, &began);
+	bool fresh;
+	uint64_t done = serve_reader_done(serve->reader, &fresh);
 
 	for (request = LIST_FIRST(&serve->waiting); request != NULL; request = next) {
 		int64_t patience = request->target == UINT64_MAX ? RELEASE_PATIENCE : PATIENCE;

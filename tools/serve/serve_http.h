@@ -1,7 +1,7 @@
 /*
  * The HTTP side: connections, requests, replies. Its thread answers from memory and never waits; what is slow waits on its own.
  *
- * A request needs a snapshot that is at most 300 ms old. If there is none, its connection is suspended, the reader is asked, and
+ * A request needs a snapshot that is as new as can be had: serve_reader_done(). If there is none, its connection is suspended, the reader is asked, and
  * the main thread resumes it when a reading has ended, or after two seconds with what is there.
  *
  * Limits: 1,024 event streams, 256 other connections, 15 s for a request and its reply (2 s while more than 200 connections are

@@ -4,37 +4,33 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <signal.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "moment.h"
+#include "reading_thread.h"
 #include "serve_tail.h"
 #include "source.h"
 
-#define PATIENCE 2 /* seconds that a reading may take to end */
 #define PAUSE (200 * ATLOCK_SECOND / 1000)
+#define FRESH (300 * ATLOCK_SECOND / 1000)
 #define RENEW (2 * ATLOCK_SECOND) /* the longest time between two whole readings while there is demand */
 #define SHARE 5                   /* between two readings pass so many times the length of one */
+
+/* What a reading may want. */
+enum { WANTS_CHANGES = 1, WANTS_ALL = 2 };
 
 struct serve_reader {
 	struct mount mount;
 	void (*ready)(void *arg);
 	void *arg;
-	pthread_t thread;
-	atomic_bool stop;
+	struct reading_thread *thread;
 	struct serve_tail tail; /* the thread's */
+	int64_t whole;          /* the thread's: when the last whole reading began */
 	pthread_mutex_t mutex;
-	pthread_cond_t asked;
-	int64_t whole;                 /* the thread's: when the last whole reading began */
-	bool wanted;                   /* mutex */
-	bool wanted_whole;             /* mutex */
-	int64_t began;                 /* mutex; 0: it is not reading */
-	int64_t last;                  /* mutex; when the last reading began */
-	uint64_t done;                 /* mutex; readings that have ended */
+	int64_t fresh; /* mutex; until when the last reading is as new as can be had; 0: there was none */
+	uint64_t done; /* mutex; readings that have ended */
 	struct serve_snapshot *newest; /* mutex */
 	struct serve_ring ring;        /* mutex */
 };
@@ -232,82 +228,62 @@ static bool same(const struct serve_snapshot *a, const struct serve_snapshot *b)
 }
 
 /* Makes what was read the newest; NULL: the one before stays. */
-static void snapshot_publish(struct serve_reader *reader, struct serve_snapshot *snapshot)
+static void snapshot_publish(struct serve_reader *reader, struct serve_snapshot *snapshot, int64_t fresh)
 {
 	struct serve_snapshot *before = reader->newest;
 
-	if (snapshot != NULL) {
+	if (snapshot != NULL)
 		snapshot->number = before->number + (same(before, snapshot) ? 0 : 1);
-		pthread_mutex_lock(&reader->mutex);
-		reader->newest = snapshot;
-		pthread_mutex_unlock(&reader->mutex);
-		serve_snapshot_put(before);
-	}
 	pthread_mutex_lock(&reader->mutex);
+	if (snapshot != NULL)
+		reader->newest = snapshot;
 	serve_ring_take(&reader->ring, &reader->tail);
-	reader->last = reader->began;
-	reader->began = 0;
+	reader->fresh = fresh;
 	reader->done++;
 	pthread_mutex_unlock(&reader->mutex);
+	if (snapshot != NULL)
+		serve_snapshot_put(before);
 	reader->ready(reader->arg);
 }
 
-static void reading_run(struct serve_reader *reader, bool whole)
+static struct serve_snapshot *snapshot_make(struct serve_reader *reader, bool whole)
 {
 	struct serve_snapshot *snapshot = snapshot_new();
+	struct serve_snapshot *stale;
 	int err = snapshot == NULL ? -ENOMEM : snapshot_read(reader, snapshot, whole);
 
-	if (err > 0) {
-		serve_snapshot_put(snapshot);
-		snapshot = NULL;
-	}
-	if (err < 0 && snapshot != NULL) {
-		struct serve_snapshot *stale = snapshot_stale(reader->newest, err);
+	if (err == 0 || snapshot == NULL)
+		return snapshot;
+	stale = err > 0 ? NULL : snapshot_stale(reader->newest, err);
+	if (stale != NULL) {
+		char *health = stale->health;
 
-		if (stale != NULL) {
-			char *health = stale->health;
-
-			stale->health = snapshot->health;
-			snapshot->health = health;
-		}
-		serve_snapshot_put(snapshot);
-		snapshot = stale;
+		stale->health = snapshot->health;
+		snapshot->health = health;
 	}
-	snapshot_publish(reader, snapshot);
+	serve_snapshot_put(snapshot);
+	return stale;
 }
 
 /* --- The thread --- */
 
 /* A reading that hung says nothing about how long the next takes. */
-static int64_t pause_after(int64_t took)
+static int64_t rest_after(int64_t took)
 {
 	return SHARE * took < PAUSE ? PAUSE : SHARE * took < RENEW ? SHARE * took : RENEW;
 }
 
-static void *reader_main(void *arg)
+static int64_t reader_read(void *arg, unsigned wants, const atomic_bool *stop)
 {
 	struct serve_reader *reader = arg;
-	int64_t began;
-	bool whole;
+	int64_t began = moment_steady();
+	struct serve_snapshot *snapshot = snapshot_make(reader, (wants & WANTS_ALL) != 0);
+	int64_t now = moment_steady();
+	int64_t rest = rest_after(now - began);
 
-	pthread_mutex_lock(&reader->mutex);
-	while (!atomic_load(&reader->stop)) {
-		if (!reader->wanted) {
-			pthread_cond_wait(&reader->asked, &reader->mutex);
-			continue;
-		}
-		whole = reader->wanted_whole;
-		reader->wanted = false;
-		reader->wanted_whole = false;
-		reader->began = moment_steady();
-		began = reader->began;
-		pthread_mutex_unlock(&reader->mutex);
-		reading_run(reader, whole);
-		moment_sleep(pause_after(moment_steady() - began));
-		pthread_mutex_lock(&reader->mutex);
-	}
-	pthread_mutex_unlock(&reader->mutex);
-	return NULL;
+	(void)stop;
+	snapshot_publish(reader, snapshot, rest == PAUSE ? began + FRESH : now + rest);
+	return rest;
 }
 
 static void reader_free(struct serve_reader *reader)
@@ -316,7 +292,6 @@ static void reader_free(struct serve_reader *reader)
 		serve_snapshot_put(reader->newest);
 	serve_ring_free(&reader->ring);
 	serve_tail_free(&reader->tail);
-	pthread_cond_destroy(&reader->asked);
 	pthread_mutex_destroy(&reader->mutex);
 	free(reader);
 }
@@ -324,8 +299,6 @@ static void reader_free(struct serve_reader *reader)
 int serve_reader_start(struct serve_reader **out, const struct mount *mount, void (*ready)(void *arg), void *arg)
 {
 	struct serve_reader *reader = calloc(1, sizeof(*reader));
-	sigset_t all;
-	sigset_t before;
 	int err;
 
 	*out = NULL;
@@ -337,17 +310,10 @@ int serve_reader_start(struct serve_reader **out, const struct mount *mount, voi
 	reader->arg = arg;
 	reader->newest = snapshot_new();
 	pthread_mutex_init(&reader->mutex, NULL);
-	pthread_cond_init(&reader->asked, NULL);
-	err = reader->newest == NULL ? ENOMEM : 0;
-	if (err == 0) {
-		sigfillset(&all);
-		pthread_sigmask(SIG_SETMASK, &all, &before);
-		err = pthread_create(&reader->thread, NULL, reader_main, reader);
-		pthread_sigmask(SIG_SETMASK, &before, NULL);
-	}
-	if (err != 0) {
+	err = reader->newest == NULL ? -ENOMEM : reading_thread_start(&reader->thread, reader_read, reader);
+	if (err < 0) {
 		reader_free(reader);
-		return -err;
+		return err;
 	}
 	*out = reader;
 	return 0;
@@ -355,11 +321,7 @@ int serve_reader_start(struct serve_reader **out, const struct mount *mount, voi
 
 void serve_reader_ask(struct serve_reader *reader, bool changes)
 {
-	pthread_mutex_lock(&reader->mutex);
-	reader->wanted = true;
-	reader->wanted_whole = reader->wanted_whole || !changes;
-	pthread_cond_signal(&reader->asked);
-	pthread_mutex_unlock(&reader->mutex);
+	reading_thread_ask(reader->thread, changes ? WANTS_CHANGES : WANTS_ALL);
 }
 
 struct serve_snapshot *serve_reader_take(struct serve_reader *reader)
@@ -372,25 +334,20 @@ struct serve_snapshot *serve_reader_take(struct serve_reader *reader)
 	return snapshot;
 }
 
-uint64_t serve_reader_done(struct serve_reader *reader, int64_t *began)
+uint64_t serve_reader_done(struct serve_reader *reader, bool *fresh)
 {
 	uint64_t done;
 
 	pthread_mutex_lock(&reader->mutex);
 	done = reader->done;
-	*began = reader->last;
+	*fresh = moment_steady() < reader->fresh;
 	pthread_mutex_unlock(&reader->mutex);
 	return done;
 }
 
 int64_t serve_reader_busy(struct serve_reader *reader)
 {
-	int64_t began;
-
-	pthread_mutex_lock(&reader->mutex);
-	began = reader->began;
-	pthread_mutex_unlock(&reader->mutex);
-	return began == 0 ? 0 : moment_steady() - began;
+	return reading_thread_busy(reader->thread);
 }
 
 char *serve_reader_event(struct serve_reader *reader, uint64_t *seq, bool *lost)
@@ -412,14 +369,6 @@ void serve_reader_events(struct serve_reader *reader, uint64_t *first, uint64_t 
 
 void serve_reader_stop(struct serve_reader *reader)
 {
-	struct timespec until;
-
-	pthread_mutex_lock(&reader->mutex);
-	atomic_store(&reader->stop, true);
-	pthread_cond_signal(&reader->asked);
-	pthread_mutex_unlock(&reader->mutex);
-	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_sec += PATIENCE;
-	if (pthread_timedjoin_np(reader->thread, NULL, &until) == 0)
+	if (reading_thread_stop(reader->thread))
 		reader_free(reader);
 }

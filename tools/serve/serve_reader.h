@@ -37,8 +37,11 @@ int serve_reader_start(struct serve_reader **out, const struct mount *mount, voi
  */
 void serve_reader_ask(struct serve_reader *reader, bool changes);
 
-/* How many readings have ended; and when the last of them began, by moment_steady(). */
-uint64_t serve_reader_done(struct serve_reader *reader, int64_t *began);
+/*
+ * How many readings have ended; and whether the last is as new as can be had: it began within 300 ms, or took so long that the thread
+ * rests now.
+ */
+uint64_t serve_reader_done(struct serve_reader *reader, bool *fresh);
 
 /* A reference to the newest snapshot, never NULL; give it back. */
 struct serve_snapshot *serve_reader_take(struct serve_reader *reader);

@@ -2,16 +2,13 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "moment.h"
-
-#define PATIENCE 2 /* seconds that a reading may take to end */
+#include "reading_thread.h"
 
 void top_gone_print(int err, char *out, size_t len)
 {
@@ -109,46 +106,38 @@ struct top_model *top_read(const struct mount *mount, const struct filter *filte
 struct top_reader {
 	struct mount mount;
 	struct filter filter;
-	pthread_t thread;
+	struct reading_thread *thread;
 	int ready; /* an eventfd */
-	atomic_bool stop;
 	pthread_mutex_t mutex;
-	pthread_cond_t asked;
-	bool wanted;             /* mutex */
-	int64_t began;           /* mutex; 0: it is not reading */
 	struct top_model *model; /* mutex; read, and not taken yet */
 };
 
-static void *reader_main(void *arg)
+static int64_t reader_read(void *arg, unsigned wants, const atomic_bool *stop)
 {
 	struct top_reader *reader = arg;
-	struct top_model *model;
+	struct top_model *model = top_read(&reader->mount, &reader->filter, stop);
 
+	(void)wants;
 	pthread_mutex_lock(&reader->mutex);
-	while (!atomic_load(&reader->stop)) {
-		if (!reader->wanted) {
-			pthread_cond_wait(&reader->asked, &reader->mutex);
-			continue;
-		}
-		reader->wanted = false;
-		reader->began = moment_steady();
-		pthread_mutex_unlock(&reader->mutex);
-		model = top_read(&reader->mount, &reader->filter, &reader->stop);
-		pthread_mutex_lock(&reader->mutex);
-		reader->began = 0;
-		top_model_free(reader->model);
-		reader->model = model;
-		(void)eventfd_write(reader->ready, 1);
-	}
+	top_model_free(reader->model);
+	reader->model = model;
+	(void)eventfd_write(reader->ready, 1);
 	pthread_mutex_unlock(&reader->mutex);
-	return NULL;
+	return 0;
+}
+
+static void reader_free(struct top_reader *reader)
+{
+	pthread_mutex_destroy(&reader->mutex);
+	top_model_free(reader->model);
+	if (reader->ready >= 0)
+		close(reader->ready);
+	free(reader);
 }
 
 int top_reader_start(struct top_reader **out, const struct mount *mount, const struct filter *filter)
 {
 	struct top_reader *reader = calloc(1, sizeof(*reader));
-	sigset_t all;
-	sigset_t before;
 	int err;
 
 	*out = NULL;
@@ -156,23 +145,12 @@ int top_reader_start(struct top_reader **out, const struct mount *mount, const s
 		return -ENOMEM;
 	reader->mount = *mount;
 	reader->filter = *filter;
-	reader->ready = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (reader->ready < 0) {
-		err = -errno;
-		free(reader);
-		return err;
-	}
 	pthread_mutex_init(&reader->mutex, NULL);
-	pthread_cond_init(&reader->asked, NULL);
-	/* The thread that draws gets the signals. */
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	err = pthread_create(&reader->thread, NULL, reader_main, reader);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	if (err != 0) {
-		close(reader->ready);
-		free(reader);
-		return -err;
+	reader->ready = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	err = reader->ready < 0 ? -errno : reading_thread_start(&reader->thread, reader_read, reader);
+	if (err < 0) {
+		reader_free(reader);
+		return err;
 	}
 	*out = reader;
 	return 0;
@@ -180,10 +158,7 @@ int top_reader_start(struct top_reader **out, const struct mount *mount, const s
 
 void top_reader_ask(struct top_reader *reader)
 {
-	pthread_mutex_lock(&reader->mutex);
-	reader->wanted = true;
-	pthread_cond_signal(&reader->asked);
-	pthread_mutex_unlock(&reader->mutex);
+	reading_thread_ask(reader->thread, 1);
 }
 
 int top_reader_fd(const struct top_reader *reader)
@@ -206,30 +181,14 @@ struct top_model *top_reader_take(struct top_reader *reader)
 
 int64_t top_reader_busy(struct top_reader *reader)
 {
-	int64_t began;
-
-	pthread_mutex_lock(&reader->mutex);
-	began = reader->began;
-	pthread_mutex_unlock(&reader->mutex);
-	return began == 0 ? 0 : moment_steady() - began;
+	return reading_thread_busy(reader->thread);
 }
 
 bool top_reader_stop(struct top_reader *reader)
 {
-	struct timespec until;
+	bool ended = reading_thread_stop(reader->thread);
 
-	pthread_mutex_lock(&reader->mutex);
-	atomic_store(&reader->stop, true);
-	pthread_cond_signal(&reader->asked);
-	pthread_mutex_unlock(&reader->mutex);
-	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_sec += PATIENCE;
-	if (pthread_timedjoin_np(reader->thread, NULL, &until) != 0)
-		return false;
-	pthread_cond_destroy(&reader->asked);
-	pthread_mutex_destroy(&reader->mutex);
-	top_model_free(reader->model);
-	close(reader->ready);
-	free(reader);
-	return true;
+	if (ended)
+		reader_free(reader);
+	return ended;
 }
