@@ -45,6 +45,8 @@ enum atlock_state {
 	ATLOCK_RELEASED,
 };
 
+#define ATLOCK_REASON_MAX 255
+
 /* What a caller asks for. Zero is the default of every field but `name` and `caller`. */
 struct atlock_request {
 	const struct atlock_name *name;
@@ -62,6 +64,7 @@ struct atlock_request {
 	const struct atlock_caller *self; /* wait: -EDEADLK if this one, who waits as `caller`, has it; or NULL */
 	const char *text;                 /* acquire, wait, enqueue, write: key=value lines, `text_len` bytes */
 	size_t text_len;
+	const char *reason; /* atlock_release(): why, one line of at most ATLOCK_REASON_MAX bytes, for its event; or NULL */
 	unsigned int *own; /* counts the changes of this lock by this call, which on_change is not told then; or NULL */
 };
 

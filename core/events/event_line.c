@@ -280,7 +280,10 @@ static char *put_subject(char *out, const struct record_event *event)
 		out = put_string(event->type == ATLOCK_EVENT_REFUSED ? KEY(out, "subject") : KEY(out, "old"),
 				 event->old);
 	if (event->new.len > 0)
-		out = put_string(event->type == ATLOCK_EVENT_REFUSED ? KEY(out, "call") : KEY(out, "new"), event->new);
+		out = put_string(event->type == ATLOCK_EVENT_REFUSED ? KEY(out, "call")
+				 : event->released.len > 0           ? KEY(out, "reason")
+								     : KEY(out, "new"),
+				 event->new);
 	return out;
 }
 

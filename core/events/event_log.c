@@ -156,6 +156,10 @@ int event_lock(struct op *op, enum atlock_event_type type, struct slice lock, co
 	if (len < 0)
 		return len;
 	event.released = (struct slice){ encoded, (size_t)len };
+	/* No space was reserved for a reason: owed.h. */
+	if ((type == ATLOCK_EVENT_RELEASED || type == ATLOCK_EVENT_FORCED) && op->request != NULL &&
+	    op->request->reason != NULL && !space_is_scarce(op))
+		event.new = slice_of(op->request->reason);
 	return event_about(op, &event, lock, &released);
 }
 

@@ -1,13 +1,16 @@
 /* Releasing a lock: a synchronous call, and one with a completion callback. */
+#include <bsd/string.h>
 #include <errno.h>
-#include <string.h>
 
 #include "allow.h"
 #include "grant.h"
 #include "holder.h"
 #include "lock_hold.h"
 #include "rules.h"
+#include "text.h"
+#include "userinfo.h"
 #include "view.h"
+#include "why.h"
 
 static int release_in_txn(struct op *op)
 {
@@ -50,12 +53,31 @@ static int release_in_txn(struct op *op)
 	return rc < 0 ? rc : 0;
 }
 
+/* Copies a reason without users and passwords of URLs. */
+static int reason_copy(const char *reason, char out[ATLOCK_REASON_MAX + 1], struct atlock_why *why)
+{
+	if (strlcpy(out, reason, ATLOCK_REASON_MAX + 1) > ATLOCK_REASON_MAX || text_bad_byte(out, strlen(out)) != 0)
+		return why_set(why, -EINVAL, ATLOCK_INVALID_REQUEST,
+			       "a reason is one line of at most %d bytes without control bytes", ATLOCK_REASON_MAX);
+	out[userinfo_strip(out, strlen(out))] = '\0';
+	return 0;
+}
+
 int atlock_release(struct atlock *al, const struct atlock_request *req, struct atlock_view *out, struct atlock_why *why)
 {
+	char reason[ATLOCK_REASON_MAX + 1];
+	struct atlock_request told;
 	struct op op;
-	int rc;
+	int rc = rules_begin(&op, al, req, METRICS_RELEASE, out, why);
 
-	rc = rules_begin(&op, al, req, METRICS_RELEASE, out, why);
+	if (rc == 0 && req->reason != NULL) {
+		rc = reason_copy(req->reason, reason, why);
+		if (rc < 0)
+			(void)metrics_refused(al, METRICS_RELEASE, rc, why);
+		told = *req;
+		told.reason = reason;
+		op.request = &told;
+	}
 	if (rc < 0)
 		return rc;
 	if (out != NULL)

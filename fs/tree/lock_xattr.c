@@ -1,4 +1,8 @@
-/* The fields of a lock as extended attributes: all can be read, and the user's own keys can be set and removed. */
+/*
+ * The fields of a lock as extended attributes: all can be read, and the user's own keys can be set and removed. Setting user.state
+ * releases the lock with a reason, for which unlink(2) has no place.
+ */
+#include <bsd/stdlib.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +13,7 @@
 #include "call_user.h"
 #include "lock_file.h"
 #include "path.h"
+#include "permit.h"
 
 /*
  * Reads the lock that a node names, if the caller may; -ENODATA while it is free. The caller clears the view in any
@@ -107,6 +112,51 @@ static int xattr_may_set(struct call *call, const struct atlock_view *view, cons
 	return !exists && (flags & XATTR_REPLACE) ? -ENODATA : 0;
 }
 
+static const char released[] = "released";
+
+/* What follows `name` in the text, or NULL; what stands before it ends there. */
+static char *word_take(char *text, const char *name)
+{
+	char *at = strstr(text, name);
+
+	if (at == NULL)
+		return NULL;
+	*at = '\0';
+	return at + strlen(name);
+}
+
+/*
+ * "released[ token=N][ reason=TEXT]": gives the lock back as unlink(2) does, only if it is still that grant, with a reason for the
+ * event log.
+ */
+static int state_set(struct call *call, struct node *node, const char *value, size_t len)
+{
+	char text[sizeof("released token=18446744073709551615 reason=") + ATLOCK_REASON_MAX];
+	struct atlock_caller caller;
+	struct atlock_name name;
+	struct atlock_request req = { .name = &name, .caller = &caller, .force = true };
+	const char *token;
+	const char *bad = NULL;
+	int err = path_node_lock(call, node, &name);
+
+	if (err < 0)
+		return err;
+	(void)snprintf(text, sizeof(text), "%.*s", (int)(len < sizeof(text) ? len : sizeof(text)), value);
+	req.reason = word_take(text, " reason=");
+	token = word_take(text, " token=");
+	req.token = token == NULL ? 0 : (uint64_t)strtonum(token, 1, INT64_MAX, &bad);
+	if (len >= sizeof(text) || bad != NULL || strcmp(text, released) != 0)
+		return call_refuse(
+			call, -EINVAL, ATLOCK_INVALID_REQUEST,
+			"a lock's state can be set to \"released[ token=N][ reason=TEXT]\" and nothing else");
+	err = permit_change(call, node->parent);
+	if (err == 0)
+		err = caller_naming(call, &name, &caller);
+	if (err == 0)
+		err = atlock_release(call->al, &req, NULL, &call->why);
+	return err == 1 ? -ENOENT : err;
+}
+
 /* A value is one line: a newline in it would smuggle in another key. */
 int lock_xattr_set(struct call *call, struct node *node, const char *key, const char *value, size_t len, int flags)
 {
@@ -115,8 +165,11 @@ int lock_xattr_set(struct call *call, struct node *node, const char *key, const 
 	struct atlock_name name;
 	char *line = NULL;
 	int n;
-	int err = xattr_view(call, node, W_OK, &name, &view);
+	int err;
 
+	if (strcmp(key, "state") == 0 && len >= strlen(released) && memcmp(value, released, strlen(released)) == 0)
+		return state_set(call, node, value, len);
+	err = xattr_view(call, node, W_OK, &name, &view);
 	if (err == 0 &&
 	    (memchr(value, '\n', len) != NULL || memchr(value, '\0', len) != NULL || strpbrk(key, "=\n") != NULL))
 		err = call_refuse(call, -EINVAL, ATLOCK_INVALID_REQUEST, "an attribute of a lock is one line of text");

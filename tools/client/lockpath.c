@@ -3,9 +3,11 @@
 #include <bsd/string.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "legacy_key.h"
@@ -222,6 +224,19 @@ int lockpath_force(const struct mount *mount, const char *path, const char *who)
 			return -ENOENT;
 	}
 	return unlinkat(mount->fd, path, 0) == 0 ? 0 : -errno;
+}
+
+int lockpath_give_back(const struct mount *mount, const char *path, const char *who, uint64_t token, const char *reason)
+{
+	char name[ATLOCK_PATH_MAX + ATLOCK_WHO_MAX + 64];
+	char state[ATLOCK_REASON_MAX + 64];
+	int len = snprintf(state, sizeof(state), "released token=%" PRIu64 " reason=%s", token, reason);
+
+	if (len < 0 || (size_t)len >= sizeof(state))
+		return -EINVAL;
+	/* There is no call that takes a directory and a path. */
+	(void)snprintf(name, sizeof(name), "/proc/self/fd/%d/%s@%s", mount->fd, path, who);
+	return setxattr(name, "user.state", state, (size_t)len, 0) == 0 ? 0 : -errno;
 }
 
 /* An id or a key of Atlantis' stands for a grant, whose holder may have a name: that is "LOCK@WHO". */

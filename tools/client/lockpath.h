@@ -42,6 +42,13 @@ int lockpath_mine(const struct mount *mount, const char *path);
 int lockpath_release(const struct mount *mount, const char *path);
 int lockpath_force(const struct mount *mount, const char *path, const char *who);
 
+/*
+ * Releases the grant with this token and no other, compared in the same step, with a reason for the event log: -ESTALE if another
+ * grant has the lock, -EPERM if a session or process of the caller's user has it, which alone can release it.
+ */
+int lockpath_give_back(const struct mount *mount, const char *path, const char *who, uint64_t token,
+		       const char *reason);
+
 /* What a command does to each lock that it is given. */
 struct lockpath_act {
 	/* `word` is what the caller wrote for `path`. 0, a negative errno, or an exit code once it has said why. */

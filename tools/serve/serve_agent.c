@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include "lockpath.h"
-#include "term.h"
 
 #define PATIENCE 10 /* seconds that one release may take */
 
@@ -34,12 +33,22 @@ static int user_become(const char *name)
 	return 0;
 }
 
-/* Releases the lock if it is still the grant that the page showed. */
+/* Whether the lock is still the grant that the page showed, and its holder: 0 or a negative errno. */
+static int grant_check(const struct mount *mount, const struct agent_request *request, char *who, size_t len)
+{
+	char id[ATLOCK_ID_MAX];
+	char token[32];
+
+	if (!mount_field(mount, request->lock, "id", id, sizeof(id)) ||
+	    !mount_field(mount, request->lock, "token", token, sizeof(token)) ||
+	    !mount_field(mount, request->lock, "who", who, len))
+		return -ENOENT;
+	return strcmp(id, request->id) == 0 && strtoull(token, NULL, 10) == request->token ? 0 : -ESTALE;
+}
+
 static int lock_release(const struct mount *seen, const struct agent_request *request)
 {
 	struct mount mount = *seen;
-	char id[ATLOCK_ID_MAX];
-	char token[32];
 	char who[ATLOCK_WHO_MAX + 1];
 	int err;
 
@@ -47,14 +56,12 @@ static int lock_release(const struct mount *seen, const struct agent_request *re
 	err = mount_reopen(&mount);
 	if (err < 0)
 		return err;
-	if (!mount_field(&mount, request->lock, "id", id, sizeof(id)) ||
-	    !mount_field(&mount, request->lock, "token", token, sizeof(token)) ||
-	    !mount_field(&mount, request->lock, "who", who, sizeof(who)))
-		err = -ENOENT;
-	else if (strcmp(id, request->id) != 0 || strtoull(token, NULL, 10) != request->token)
-		err = -ESTALE;
-	else
-		err = lockpath_force(&mount, request->lock, who);
+	err = grant_check(&mount, request, who, sizeof(who));
+	if (err == 0)
+		err = lockpath_give_back(&mount, request->lock, who, request->token, request->reason);
+	/* A name with "@who" is there for its holder's user and for administrators only. */
+	if (err == -ENOENT && grant_check(&mount, request, who, sizeof(who)) == 0)
+		err = -EACCES;
 	mount_close(&mount);
 	return err;
 }
@@ -101,9 +108,6 @@ _Noreturn void serve_agent_run(int fd, const struct mount *mount)
 		answer = (struct agent_answer){ .number = request.number, .outcome = -EINVAL };
 		if (is_whole(&request))
 			answer.outcome = release_run(mount, &request);
-		fprintf(stderr, "%s released %s (%s, token %llu): %s; reason: %s\n", term_text(request.user),
-			term_text(request.lock), term_text(request.id), (unsigned long long)request.token,
-			answer.outcome == 0 ? "done" : strerror(-answer.outcome), term_text(request.reason));
 		if (send(fd, &answer, sizeof(answer), MSG_NOSIGNAL) != (ssize_t)sizeof(answer))
 			break;
 	}

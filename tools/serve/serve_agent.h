@@ -14,7 +14,7 @@ struct agent_request {
 	char user[SERVE_USER_MAX];
 	char lock[ATLOCK_PATH_MAX];
 	char id[ATLOCK_ID_MAX];
-	char reason[256];
+	char reason[ATLOCK_REASON_MAX + 1];
 };
 
 struct agent_answer {

@@ -168,8 +168,10 @@ static const struct {
 } outcomes[] = {
 	{ ENOENT, MHD_HTTP_CONFLICT, "It is not held any more." },
 	{ ESTALE, MHD_HTTP_CONFLICT, "Another holder has it by now. Nothing was released: look at it again." },
-	{ EPERM, MHD_HTTP_FORBIDDEN, "You may not release it: it is another user's." },
-	{ EACCES, MHD_HTTP_FORBIDDEN, "You may not release it: it is another user's." },
+	{ EPERM, MHD_HTTP_FORBIDDEN, "You may not release it: another user, session or process holds it." },
+	{ EACCES, MHD_HTTP_FORBIDDEN, "You may not release it: another user, session or process holds it." },
+	{ EINVAL, MHD_HTTP_FORBIDDEN,
+	  "You may not release it: a session or process holds it, and releases it itself." },
 	{ ECONNREFUSED, MHD_HTTP_SERVICE_UNAVAILABLE, "Releasing does not work now. Try again, or use atlock unlock." },
 	{ ETIMEDOUT, MHD_HTTP_GATEWAY_TIMEOUT, "The file system does not answer. Look again whether it is held." },
 };
