@@ -50,6 +50,12 @@ void store_submit(struct store *store, struct store_job *job);
 int store_view(struct store *store, store_fn *fn, void *arg);
 
 /*
+ * As store_view(), but never asks the engine of a shared store: what other hosts have changed may be missing, and what this host holds may be
+ * over.
+ */
+int store_peek(struct store *store, store_fn *fn, void *arg);
+
+/*
  * Brings what an engine keeps beside its main file for speed into that file, so that a copy of it has everything. What was
  * committed is safe without this.
  */

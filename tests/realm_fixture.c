@@ -28,6 +28,13 @@ static void changed(void *arg, struct slice key)
 	host->changes++;
 }
 
+static void cut(void *arg)
+{
+	struct realm_host *host = arg;
+
+	host->cuts++;
+}
+
 int realm_open(struct realm_fixture *f, int host)
 {
 	struct realm_host *h = &f->hosts[host];
@@ -40,6 +47,7 @@ int realm_open(struct realm_fixture *f, int host)
 		.host_timeout = HOST_TIMEOUT,
 		.timeout = 200,
 		.changed = changed,
+		.cut = cut,
 		.changed_arg = h,
 	};
 	return remote_open(&h->engine, mem_realm_adapter(f->realm, &h->faults), &remote, &f->options, f->why,

@@ -19,6 +19,7 @@ struct realm_host {
 	struct mem_line_faults faults;
 	struct engine *engine;
 	unsigned int changes; /* of other hosts, that it was told of */
+	unsigned int cuts;    /* how often it was told that it is cut off */
 };
 
 struct realm_fixture {

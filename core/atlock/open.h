@@ -28,6 +28,12 @@ enum atlock_change {
 /* Called after the commit, with no mutex of the manager held; it may call back in. `name` is valid during the call. */
 typedef void atlock_change_fn(void *arg, enum atlock_change what, const struct atlock_name *name);
 
+/*
+ * This host is cut off from a store that it shares: what open files hold by flock(2) is over. Sends the signal to the processes that have them, and
+ * returns to how many. Called again while that lasts: an open file is told once. Must not call back in.
+ */
+typedef size_t atlock_cut_fn(void *arg, int signal);
+
 /* Gets one line without newline and control bytes. It may run in the middle of a call and must not call back in. */
 typedef void atlock_log_fn(void *arg, enum atlock_log_level level, const char *line);
 
@@ -42,8 +48,9 @@ struct atlock_setup {
 	const struct atlock_options *options; /* NULL: defaults */
 	const char *host;                     /* this machine's name in records and events; NULL: the system's */
 	atlock_change_fn *on_change;          /* NULL: none */
-	void *change_arg;
-	atlock_log_fn *log; /* NULL: the process's log (program.h) */
+	atlock_cut_fn *on_cut;                /* NULL: none */
+	void *change_arg;                     /* of both */
+	atlock_log_fn *log;                   /* NULL: the process's log (program.h) */
 	void *log_arg;
 	bool readonly; /* refuse every change, and start nothing */
 	bool repair;   /* for check.h: open a damaged store too; recover, start and end nothing */

@@ -35,6 +35,7 @@ enum atlock_deadlock_policy {
 enum atlock_sync { ATLOCK_SYNC_COMMIT, ATLOCK_SYNC_OFF };
 enum atlock_identity { ATLOCK_IDENTITY_SESSION, ATLOCK_IDENTITY_USER };
 enum atlock_admin_rm { ATLOCK_ADMIN_RM_NAMED, ATLOCK_ADMIN_RM_ANY };
+enum atlock_lost_signal { ATLOCK_LOST_TERM, ATLOCK_LOST_KILL, ATLOCK_LOST_NONE };
 enum atlock_log_level { ATLOCK_LOG_ERROR, ATLOCK_LOG_WARNING, ATLOCK_LOG_INFO, ATLOCK_LOG_DEBUG };
 enum atlock_log_target { ATLOCK_LOG_AUTO, ATLOCK_LOG_STDERR, ATLOCK_LOG_SYSLOG };
 
@@ -62,6 +63,7 @@ struct atlock_options {
 	int64_t dirs_share;           /* percent of max_dirs that one user may have; 100: no limit (25) */
 	int64_t rate_limit;           /* changes that one user may make in a second; 0: no limit (5000) */
 	int64_t host_timeout;         /* a silent host's sessions and processes hold nothing on a shared store (15s) */
+	int64_t lost_signal;          /* enum atlock_lost_signal: for the processes of such a host (term) */
 	int64_t engine_timeout;       /* how long a call waits for the engine of a shared store (2s) */
 	int64_t events_keep;          /* age at which events are removed (30d) */
 	int64_t events_refused;       /* refusals of one user in a second that become events (10) */

@@ -13,6 +13,7 @@
 #include "bound.h"
 #include "comm.h"
 #include "config.h"
+#include "cut_off.h"
 #include "disable.h"
 #include "ends.h"
 #include "event_log.h"
@@ -177,6 +178,7 @@ static int manager_prepare(struct atlock *al, const struct atlock_setup *setup, 
 		return rc;
 	al->after = after_op;
 	al->on_change = setup->on_change;
+	al->on_cut = setup->on_cut;
 	al->change_arg = setup->change_arg;
 	al->log = setup->log;
 	al->log_arg = setup->log_arg;
@@ -222,6 +224,8 @@ static int manager_prepare(struct atlock *al, const struct atlock_setup *setup, 
 		rc = positions_new(&al->positions);
 	if (rc == 0)
 		rc = ends_new(&al->ends);
+	if (rc == 0)
+		rc = cut_off_new(&al->cut_off);
 	if (rc == 0 && !setup->manual && !setup->readonly && !setup->repair)
 		rc = watch_new(&al->watch);
 	return rc < 0 ? why_set(why, rc, ATLOCK_BACKEND_ERROR, "cannot start: %s", strerror(-rc)) : 0;
@@ -256,6 +260,7 @@ static int manager_store(struct atlock *al, const char *uri, const struct atlock
 		.arrive = arrival_arrive,
 		.leave = arrival_leave,
 		.changed = feed_changed,
+		.cut = cut_off_tell,
 		.arg = al,
 		.host = al->host,
 		.host_timeout = (uint32_t)(state_options(al)->host_timeout / (ATLOCK_SECOND / 1000)),
@@ -276,6 +281,7 @@ static void manager_free(struct atlock *al)
 	positions_free(al->positions);
 	feed_free(al->feed);
 	ends_free(al->ends);
+	cut_off_free(al->cut_off);
 	comms_free(al->comms);
 	refusals_free(al->refusals);
 	sessions_free(al->sessions);

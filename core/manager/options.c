@@ -57,6 +57,12 @@ static const char *const admin_rm_words[] = {
 	[ATLOCK_ADMIN_RM_ANY] = "any",
 	NULL,
 };
+static const char *const lost_words[] = {
+	[ATLOCK_LOST_TERM] = "term",
+	[ATLOCK_LOST_KILL] = "kill",
+	[ATLOCK_LOST_NONE] = "none",
+	NULL,
+};
 static const char *const log_words[] = {
 	[ATLOCK_LOG_AUTO] = "auto",
 	[ATLOCK_LOG_STDERR] = "stderr",
@@ -99,6 +105,9 @@ static const struct option options[] = {
 	{ .name = "host_timeout", AT(host_timeout), .type = OPTION_DURATION, .initial = "15s",
 	  .min = ATLOCK_SECOND, .max = HOUR, .fixed = true,
 	  .help = "on a store shared by hosts: silence after which this host's sessions and processes hold nothing" },
+	{ .name = "lost_signal", AT(lost_signal), .type = OPTION_WORD, .initial = "term",
+	  .words = lost_words,
+	  .help = "on a store shared by hosts: signal for processes whose locks end since their host is cut off" },
 	{ .name = "engine_timeout", AT(engine_timeout), .type = OPTION_DURATION, .initial = "2s",
 	  .min = ATLOCK_SECOND / 10, .max = MINUTE, .fixed = true,
 	  .help = "on a store shared by hosts: how long a call waits for its engine" },

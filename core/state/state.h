@@ -14,6 +14,7 @@
 #include "store.h"
 
 struct alarms;
+struct cut_off;
 struct feed;
 struct hook;
 struct op;
@@ -69,7 +70,8 @@ struct atlock {
 
 	op_after_fn *after; /* set by the manager, which knows the rooms above operations */
 	atlock_change_fn *on_change;
-	void *change_arg;
+	atlock_cut_fn *on_cut;
+	void *change_arg; /* of both */
 	atlock_log_fn *log;
 	void *log_arg;
 	struct log_limit log_store; /* for failures of the store */
@@ -84,6 +86,7 @@ struct atlock {
 	struct watch *watch; /* processes that holders are bound to */
 	struct feed *feed;   /* what other hosts have changed */
 	struct store_share share;
+	struct cut_off *cut_off; /* see cut_off.h */
 	struct alarms *alarms; /* NULL if the caller drives time itself */
 	pthread_t thread;      /* acts on the alarms */
 	struct hook *hook;     /* the same */

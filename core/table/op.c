@@ -437,6 +437,16 @@ int op_look(struct atlock *al, op_fn *fn, void *arg, struct atlock_why *why)
 	return op_view(&op, fn);
 }
 
+int op_peek(struct atlock *al, op_fn *fn, void *arg)
+{
+	struct op op;
+
+	op_init(&op, al, NULL, NULL);
+	op.arg = arg;
+	op.fn = fn;
+	return store_peek(al->store, op_view_txn, &op);
+}
+
 static int nothing_in_txn(struct op *op)
 {
 	(void)op;

@@ -143,6 +143,9 @@ int op_look(struct atlock *al, op_fn *fn, void *arg, struct atlock_why *why);
 int op_call(struct atlock *al, const struct atlock_caller *caller, enum metrics_call call, op_fn *fn, void *arg,
 	    struct atlock_why *why);
 
+/* As op_look(), of what this host has of a shared store, however old that is. Not inside an operation. */
+int op_peek(struct atlock *al, op_fn *fn, void *arg);
+
 /*
  * Of a shared store: waits until this host has all that any host was told is done. For an operation that decides by an index, which a commit
  * does not compare.

@@ -22,6 +22,7 @@
 #include "handle.h"
 #include "inode.h"
 #include "loop.h"
+#include "lost.h"
 #include "mount_options.h"
 #include "mountpoint.h"
 #include "notifier.h"
@@ -161,7 +162,9 @@ static int session_run(struct fs *fs, const struct options *options, const struc
 /* The daemon's other process is forked before the store is opened, as the daemon is. */
 static int store_open(struct fs *fs, const struct options *options)
 {
-	struct atlock_setup setup = { .options = &options->core, .on_change = cache_change, .change_arg = fs };
+	struct atlock_setup setup = {
+		.options = &options->core, .on_change = cache_change, .on_cut = lost_tell, .change_arg = fs
+	};
 	struct atlock_why why = { .text = "" };
 	int err;
 

@@ -22,6 +22,7 @@ struct flocked {
 	pid_t pid;
 	pid_t session;
 	bool admin;
+	bool lost; /* of daemon/lost.c; protected by the handles' mutex */
 	char comm[ATLOCK_COMM_MAX + 1];
 	char owner[];
 };

@@ -145,6 +145,19 @@ void handles_each(struct handles *handles, uint64_t ino, bool (*fn)(void *arg, s
 	pthread_mutex_unlock(&handles->mutex);
 }
 
+void handles_each_flocked(struct handles *handles, bool (*fn)(void *arg, struct handle *handle), void *arg)
+{
+	struct handle *handle;
+	bool more = true;
+
+	pthread_mutex_lock(&handles->mutex);
+	for (size_t i = 0; i < BUCKETS && more; i++)
+		LIST_FOREACH(handle, &handles->buckets[i], link)
+			if (more && atomic_load(&handle->flocked) != NULL)
+				more = fn(arg, handle);
+	pthread_mutex_unlock(&handles->mutex);
+}
+
 /* The newest handle is first. */
 struct handle *handle_opened(const struct call *call, uint64_t ino)
 {

@@ -87,6 +87,9 @@ void handle_drop(struct handle *handle);
  */
 void handles_each(struct handles *handles, uint64_t ino, bool (*fn)(void *arg, struct handle *handle), void *arg);
 
+/* The same for each handle on which flock(2) was called, of any inode. */
+void handles_each_flocked(struct handles *handles, bool (*fn)(void *arg, struct handle *handle), void *arg);
+
 /* Counts a handle on which flock(2) was called for the first time; and returns that count. */
 void handle_flocks(struct handle *handle);
 size_t handles_flocked(struct handles *handles);

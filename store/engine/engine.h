@@ -25,6 +25,9 @@ struct store_engine {
 	int (*update)(struct engine *engine, store_fn *fn, void *arg);
 	int (*view)(struct engine *engine, store_fn *fn, void *arg);
 
+	/* As store_peek(). NULL: as `view`. */
+	int (*peek)(struct engine *engine, store_fn *fn, void *arg);
+
 	/* As store_submit(). NULL: it is made of `update`. */
 	void (*submit)(struct engine *engine, struct store_job *job);
 

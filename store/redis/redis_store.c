@@ -76,6 +76,7 @@ static int join(struct engine **out, const struct redis_address *address, const 
 		.timeout = share->timeout,
 		.threads = !share->manual,
 		.changed = share->changed,
+		.cut = share->cut,
 		.changed_arg = share->arg,
 	};
 	struct remote_adapter *adapter;
@@ -118,6 +119,7 @@ const struct store_engine store_redis = {
 	.update = remote_update,
 	.submit = remote_submit,
 	.view = remote_view,
+	.peek = remote_peek,
 	.number = remote_number,
 	.host = remote_host,
 	.incarnation = remote_host_life,

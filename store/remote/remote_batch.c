@@ -6,6 +6,7 @@
 #include "remote_hello.h"
 #include "remote_hosts.h"
 #include "remote_round.h"
+#include "remote_watchdog.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -30,7 +31,7 @@ static int engine_ready(struct engine *engine)
 	struct remote_reply *reply = &(struct remote_reply){ .box_len = 0 };
 	int rc = 0;
 
-	if (!engine->ready || atomic_load(&engine->strange))
+	if (watchdog_cut(engine) || !engine->ready || atomic_load(&engine->strange))
 		rc = hello_join(engine);
 	if (rc == 0 && engine->doubt.open)
 		rc = commit_resolve(engine, reply);
@@ -112,6 +113,9 @@ static int round_commit(struct round *round, bool late)
 	struct remote_reply reply;
 	int rc = commit_send(engine, &round->base, round->parts, round->part_count, &reply);
 
+	/* What was granted to a life that ended meanwhile is void. */
+	if (rc == 0 && watchdog_cut(engine))
+		rc = -EIO;
 	if (rc == -EINPROGRESS || rc == -EIO) {
 		/* Only those whose part was sent are in doubt. */
 		for (size_t i = 0; i < round->count; i++) {

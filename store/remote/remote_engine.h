@@ -10,12 +10,13 @@
  *	remote_hello.c    joining the realm: at start, and when the engine or its history is another
  *	remote_register.c the host's chain and incarnation
  *	remote_hosts.c    heartbeat; hosts that are gone
+ *	remote_watchdog.c this host, when it is cut off
  *	remote_number.c   numbers that rise for each lock
  *	remote_mirror.c   the mirror; remote_ring.c its newest entries
  *	remote_box.c, remote_entry.c   bytes
  *
  * Whatever writes to the realm or joins it is done by the thread that leads (commit.h): so one commit of a host is under way at a time.
- * Lock order: leadership, barrier_lock, read_lock, the mirror's.
+ * Lock order: leadership, barrier_lock, read_lock, cut_lock, the mirror's.
  */
 #ifndef STORE_REMOTE_ENGINE_H
 #define STORE_REMOTE_ENGINE_H
@@ -40,7 +41,8 @@ struct remote_options {
 
 	/* As in struct store_share; may be NULL. A box only tells of a new incarnation. */
 	void (*changed)(void *arg, struct slice key);
-	void *changed_arg;
+	void (*cut)(void *arg);
+	void *changed_arg; /* of both */
 };
 
 /* A commit whose answer was lost. */
@@ -65,7 +67,7 @@ struct engine {
 	struct arena arena; /* what the functions of a batch wrote */
 	struct box box;
 	uint64_t box_version;
-	int64_t box_sent; /* when the last request that wrote the box was sent */
+	_Atomic int64_t box_sent; /* when the last request that wrote the box was sent; others read it */
 	struct remote_doubt doubt;
 	uint64_t gather_process; /* see remote_hello.c */
 	int64_t gather_since;
@@ -77,6 +79,11 @@ struct engine {
 	bool ready;           /* joined: the box is ours, the mirror continues the realm's history */
 	bool joined;          /* has been so once */
 	_Atomic bool strange; /* a barrier or the feed found another history: the leader must say hello */
+
+	/* See remote_watchdog.h. */
+	_Atomic bool alive; /* a life has begun */
+	_Atomic bool cut;   /* it is over: the leader must begin another */
+	pthread_mutex_t cut_lock;
 
 	pthread_mutex_t barrier_lock;
 	pthread_cond_t barrier_done;
@@ -103,8 +110,10 @@ struct engine {
 	bool stop; /* stop_lock */
 	pthread_t ticker;
 	pthread_t follower;
+	pthread_t watchdog;
 	bool ticks;
 	bool follows;
+	bool watches;
 };
 
 /*
@@ -119,6 +128,9 @@ void remote_close(struct engine *engine);
 int remote_update(struct engine *engine, store_fn *fn, void *arg);
 void remote_submit(struct engine *engine, struct store_job *job);
 int remote_view(struct engine *engine, store_fn *fn, void *arg);
+
+/* The mirror as it is; no request is made. */
+int remote_peek(struct engine *engine, store_fn *fn, void *arg);
 void remote_now(struct engine *engine, struct store_time *out);
 void remote_space(struct engine *engine, struct store_space *out);
 void remote_stats(struct engine *engine, struct store_stats *out);

@@ -3,6 +3,7 @@
 #include "remote_engine.h"
 #include "remote_entry.h"
 #include "remote_hosts.h"
+#include "remote_watchdog.h"
 
 #include <errno.h>
 
@@ -54,6 +55,9 @@ int feed_apply(struct engine *engine, struct slice entry)
 		.before = asked_before(&engine->asked, mirror_at(engine->mirror).epoch, head.revision),
 		.seen = remote_clock(engine),
 	};
+	/* Others may have ended what this host held, while it was paused: the core must hear of that as long as it knows what it was. */
+	if (!when.own)
+		(void)watchdog_cut(engine);
 	int rc = mirror_apply(engine->mirror, entry, &when);
 	if (rc == 0 && !when.own)
 		entry_tell(engine, entry);

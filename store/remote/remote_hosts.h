@@ -1,7 +1,6 @@
 /*
  * Heartbeats, and hosts that are gone. A host whose box has not changed for its time-out, counted while this host was in contact with the
- * engine, is gone: its incarnation is raised, which voids what is bound to it. The host itself stops before that: its own clock runs from
- * the sending of its last box, theirs from seeing it.
+ * engine, is gone: its incarnation is raised, which voids what is bound to it. The host itself stops before that: see remote_watchdog.h.
  */
 #ifndef STORE_REMOTE_HOSTS_H
 #define STORE_REMOTE_HOSTS_H

@@ -3,6 +3,7 @@
 #include "remote_commit.h"
 #include "remote_engine.h"
 #include "remote_feed.h"
+#include "remote_watchdog.h"
 
 #include <bsd/string.h>
 #include <errno.h>
@@ -55,15 +56,16 @@ static int register_try(struct engine *engine, struct look *look, const struct r
 	if (rc != REMOTE_DONE)
 		return rc;
 	engine->incarnation = engine->box.incarnation;
+	watchdog_renewed(engine);
 	return mirror_set_host(engine->mirror,
 			       &(struct mirror_host){ .chain = engine->chain, .incarnation = engine->box.incarnation });
 }
 
-/* Whether the box is still as this process wrote it. */
-static bool box_is_ours(const struct engine *engine, const struct look *look)
+/* Whether the box is still as this process wrote it, and its life goes on. */
+static bool box_is_ours(struct engine *engine, const struct look *look)
 {
-	return look->version != 0 && look->box.instance == engine->box.instance && !look->box.gone &&
-	       look->box.incarnation == engine->box.incarnation;
+	return !watchdog_cut(engine) && look->version != 0 && look->box.instance == engine->box.instance &&
+	       !look->box.gone && look->box.incarnation == engine->box.incarnation;
 }
 
 static int catch_up(struct engine *engine)
@@ -100,6 +102,8 @@ int register_host(struct engine *engine)
 			engine->joined = has_chain = false;
 			continue;
 		}
+		if (watchdog_cut(engine))
+			watchdog_tell(engine);
 		rc = register_try(engine, &look, &base);
 		if (rc == 0)
 			engine->joined = true;

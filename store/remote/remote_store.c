@@ -6,6 +6,7 @@
 #include "remote_hello.h"
 #include "remote_hosts.h"
 #include "remote_number.h"
+#include "remote_watchdog.h"
 
 #include <bsd/string.h>
 #include <errno.h>
@@ -59,6 +60,8 @@ static void threads_end(struct engine *engine)
 		(void)pthread_join(engine->ticker, NULL);
 	if (engine->follows)
 		(void)pthread_join(engine->follower, NULL);
+	if (engine->watches)
+		(void)pthread_join(engine->watchdog, NULL);
 }
 
 static int threads_begin(struct engine *engine)
@@ -67,7 +70,8 @@ static int threads_begin(struct engine *engine)
 		return 0;
 	engine->ticks = pthread_create(&engine->ticker, NULL, hosts_thread, engine) == 0;
 	engine->follows = pthread_create(&engine->follower, NULL, feed_thread, engine) == 0;
-	return engine->ticks && engine->follows ? 0 : -EAGAIN;
+	engine->watches = pthread_create(&engine->watchdog, NULL, watchdog_thread, engine) == 0;
+	return engine->ticks && engine->follows && engine->watches ? 0 : -EAGAIN;
 }
 
 void remote_close(struct engine *engine)
@@ -81,6 +85,7 @@ void remote_close(struct engine *engine)
 	pthread_mutex_destroy(&engine->barrier_lock);
 	pthread_cond_destroy(&engine->barrier_done);
 	pthread_mutex_destroy(&engine->read_lock);
+	pthread_mutex_destroy(&engine->cut_lock);
 	pthread_mutex_destroy(&engine->stop_lock);
 	pthread_cond_destroy(&engine->stop_told);
 	asked_destroy(&engine->asked);
@@ -94,6 +99,7 @@ static void locks_init(struct engine *engine)
 	pthread_mutex_init(&engine->barrier_lock, NULL);
 	pthread_cond_init(&engine->barrier_done, NULL);
 	pthread_mutex_init(&engine->read_lock, NULL);
+	pthread_mutex_init(&engine->cut_lock, NULL);
 	pthread_mutex_init(&engine->stop_lock, NULL);
 	pthread_condattr_init(&attr);
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
@@ -192,11 +198,11 @@ static int reading_fn(struct store_txn *mirror, void *arg)
 	return txn_run(reading->txn, mirror, reading->fn, reading->arg);
 }
 
-/* Passes a barrier; if the history is another, the leader joins again first. */
+/* Passes a barrier; if the history is another, or this host's life is over, the leader joins again first. */
 static int view_barrier(struct engine *engine)
 {
 	int64_t until = remote_clock(engine) + (int64_t)engine->options.timeout * 1000000;
-	int rc = barrier_pass(engine);
+	int rc = watchdog_cut(engine) ? REMOTE_HELLO : barrier_pass(engine);
 
 	while (rc != 0 && remote_clock(engine) < until && !hosts_pause(engine, 5)) {
 		rc = commit_update(&engine->queue, NULL, NULL);
@@ -206,20 +212,23 @@ static int view_barrier(struct engine *engine)
 	return rc == 0 ? 0 : -EHOSTDOWN;
 }
 
-int remote_view(struct engine *engine, store_fn *fn, void *arg)
+int remote_peek(struct engine *engine, store_fn *fn, void *arg)
 {
-	struct reading reading = { .fn = fn, .arg = arg };
+	struct reading reading = { .txn = txn_new(&mirror_source, true), .fn = fn, .arg = arg };
 	struct remote_at at;
-	int rc = view_barrier(engine);
 
-	if (rc < 0)
-		return rc;
-	reading.txn = txn_new(&mirror_source, true);
 	if (reading.txn == NULL)
 		return -ENOMEM;
-	rc = mirror_view(engine->mirror, reading_fn, &reading, &at);
+	int rc = mirror_view(engine->mirror, reading_fn, &reading, &at);
 	txn_free(reading.txn);
 	return rc;
+}
+
+int remote_view(struct engine *engine, store_fn *fn, void *arg)
+{
+	int rc = view_barrier(engine);
+
+	return rc < 0 ? rc : remote_peek(engine, fn, arg);
 }
 
 /* The engine says by itself when it is full. */

@@ -66,6 +66,12 @@ struct store_share {
 
 	/* After another host's write is in the mirror. An empty key: anything may have changed. */
 	void (*changed)(void *arg, struct slice key);
+
+	/*
+	 * This host has been out of reach for most of its host_timeout: what is bound to it is over, before others may take it. Called
+	 * then, and again while that lasts, on any thread; may only look, by store_peek(). May be NULL.
+	 */
+	void (*cut)(void *arg);
 	void *arg;
 
 	const char *host;      /* this host's name, for people */

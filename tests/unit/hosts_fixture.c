@@ -25,6 +25,7 @@ static int place_open(struct engine **out, const char *where, const struct store
 		.host_timeout = options->share->host_timeout,
 		.timeout = options->share->timeout,
 		.changed = options->share->changed,
+		.cut = options->share->cut,
 		.changed_arg = options->share->arg,
 	};
 	int rc = remote_open(out, mem_realm_adapter(place->hosts->realm, &place->hosts->faults[place->number]), &remote,
@@ -43,6 +44,7 @@ static const struct store_engine realm_engine = {
 	.update = remote_update,
 	.submit = remote_submit,
 	.view = remote_view,
+	.peek = remote_peek,
 	.number = remote_number,
 	.host = remote_host,
 	.incarnation = remote_host_life,

@@ -159,6 +159,7 @@ static void defaults_are_as_documented(void **state)
 		{ "claim_timeout", "1m" },
 		{ "status_ttl", "1m" },
 		{ "host_timeout", "15s" },
+		{ "lost_signal", "term" },
 		{ "engine_timeout", "2s" },
 		{ "lock_delay", "0" },
 		{ "deadlock_policy", "lifo" },

@@ -184,7 +184,7 @@ static void a_frozen_host_loses_its_incarnation(void **state)
 	uint64_t before = remote_incarnation(f->hosts[A].engine);
 	uint64_t other = remote_incarnation(f->hosts[C].engine);
 
-	realm_run(f, HOST_TIMEOUT - 3000, 1u << B | 1u << C);
+	realm_run(f, HOST_TIMEOUT / 10 * 7, 1u << B | 1u << C);
 	assert_int_equal(lock_take(f, A, &a), 0);
 	assert_int_equal(remote_incarnation(f->hosts[A].engine), before);
 	realm_run(f, HOST_TIMEOUT + 6000, 1u << B | 1u << C);
@@ -204,7 +204,30 @@ static void a_host_that_was_frozen_itself_declares_no_one_gone(void **state)
 	f->now += 600 * INT64_C(1000000000);
 	assert_int_equal(remote_tick(f->hosts[B].engine), 0);
 	assert_int_equal(lock_take(f, A, &a), 0);
-	assert_int_equal(remote_incarnation(f->hosts[A].engine), before);
+	/* By itself: B has raised none. */
+	assert_int_equal(remote_incarnation(f->hosts[A].engine), before + 1);
+}
+
+/* It has stopped to believe in what it holds, and told of it, before others may take it. */
+static void a_host_that_is_cut_off_ends_its_life_before_others_do(void **state)
+{
+	struct realm_fixture *f = *state;
+	struct lock_call a = { .lock = "l1" };
+	uint64_t before = remote_incarnation(f->hosts[A].engine);
+
+	f->hosts[A].faults.cut = true;
+	realm_run(f, HOST_TIMEOUT / 2, 1u << A);
+	assert_int_equal(f->hosts[A].cuts, 0);
+	realm_run(f, HOST_TIMEOUT / 3, 1u << A);
+	assert_int_equal(f->hosts[A].cuts, 1);
+	f->hosts[A].faults.cut = false;
+	assert_int_equal(lock_take(f, A, &a), 0);
+	assert_int_equal(remote_incarnation(f->hosts[A].engine), before + 1);
+	/* Once more before the next life: something may have been granted meanwhile. */
+	assert_int_equal(f->hosts[A].cuts, 2);
+	realm_run(f, HOST_TIMEOUT, 1u << A | 1u << B);
+	assert_int_equal(remote_incarnation(f->hosts[A].engine), before + 1);
+	assert_int_equal(f->hosts[A].cuts, 2);
 }
 
 static void a_host_that_starts_again_keeps_its_chain(void **state)
@@ -301,6 +324,7 @@ int main(void)
 		CASE(a_grant_in_between_is_a_conflict),
 		CASE(a_frozen_host_loses_its_incarnation),
 		CASE(a_host_that_was_frozen_itself_declares_no_one_gone),
+		CASE(a_host_that_is_cut_off_ends_its_life_before_others_do),
 		CASE(a_host_that_starts_again_keeps_its_chain),
 		CASE(a_copy_of_a_host_gets_a_chain_of_its_own),
 		CASE(a_full_engine_refuses_and_a_cut_one_is_down),
