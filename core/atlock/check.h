@@ -76,8 +76,14 @@ int atlock_audit_begin(struct atlock_audit *audit, const char *text, struct atlo
 /* The lines that follow are this file's. */
 void atlock_audit_file(struct atlock_audit *audit, const char *name);
 
+/* The next line is this one of its file, where lines of other chains are not given. The first is 1. */
+void atlock_audit_at(struct atlock_audit *audit, uint64_t line);
+
 /* One line, NUL-terminated, without its newline; `whole` if it had one. A line of atlock_audit_seal() is checked too. -ENOMEM. */
 int atlock_audit_line(struct atlock_audit *audit, const char *text, size_t len, bool whole);
+
+/* Which host's chain a line is of; 0: of a store with one host, or no event. Each chain is checked by itself. */
+unsigned int atlock_audit_chain(const char *text);
 
 /* Writes the line that ends an archive: how many events the present file has, from which to which, and their hashes. */
 void atlock_audit_seal(const struct atlock_audit *audit, const char *time, char *out, size_t len);

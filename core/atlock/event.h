@@ -66,7 +66,7 @@ const char *atlock_event_name(enum atlock_event_type type);
 
 /* Strings are "" where an event has no such thing; they are valid during the callback only. */
 struct atlock_event {
-	uint64_t seq; /* number; the first is 1 */
+	uint64_t seq; /* number in this host's chain; the first is 1 */
 	enum atlock_event_type type;
 	enum atlock_code code; /* of a refusal */
 	int64_t wall;          /* wall time, ns */
@@ -100,7 +100,28 @@ int atlock_events(struct atlock *al, uint64_t from, atlock_event_fn *fn, void *a
  */
 int atlock_events_verify(struct atlock *al, uint64_t *bad, struct atlock_why *why);
 
-/* --- Files: the lines of one day in UTC; lines are appended and never move --- */
+/* --- Chains: in a store that several hosts write to, each host has one --- */
+
+struct atlock_chain {
+	uint16_t chain;  /* the host's number in the store, for ever */
+	bool own;        /* of this host */
+	char host[65];   /* the host's name; "" if its last event is gone */
+	uint64_t last;   /* number of its last event */
+	char hash[65];   /* of that event, hex */
+	uint64_t anchor; /* after which event the chain begins; 0: with its first */
+	char anchor_hash[65];
+};
+
+/* Calls `fn` for each until it returns non-zero; after the read. 1: one host only writes to the store. */
+typedef int atlock_chain_fn(void *arg, const struct atlock_chain *chain);
+int atlock_chains(struct atlock *al, atlock_chain_fn *fn, void *arg);
+
+/*
+ * --- Files: the lines of one day in UTC; lines are appended and never move ---
+ *
+ * In a store that several hosts write to, a file has the lines of all hosts: those that were there when it was first asked for in the order
+ * of their times, then as they come.
+ */
 
 #define ATLOCK_DAY_NAME 24 /* bytes of a file's name, with its NUL */
 
@@ -110,7 +131,10 @@ struct atlock_day {
 	int64_t changed;            /* wall time, ns */
 };
 
-/* A listing (list.h) of all files in order, with today's even if it is empty. `fn` runs after the read: it may change. */
+/*
+ * A listing (list.h) of all files in order, with today's even if it is empty. `fn` runs after the read: it may change. In a store that
+ * several hosts write to, `size` and `changed` are not filled in.
+ */
 typedef int atlock_day_fn(void *arg, const struct atlock_day *day);
 int atlock_days(struct atlock *al, struct atlock_place *place, atlock_day_fn *fn, void *arg);
 

@@ -93,6 +93,12 @@ void atlock_audit_file(struct atlock_audit *audit, const char *name)
 	audit->file_events = 0;
 }
 
+void atlock_audit_at(struct atlock_audit *audit, uint64_t line)
+{
+	if (audit != NULL)
+		audit->line = line - 1;
+}
+
 static bool is_hex(const char *text, size_t len)
 {
 	return strspn(text, "0123456789abcdef") >= len;
@@ -137,6 +143,31 @@ __attribute__((format(printf, 3, 4))) static void problem(struct atlock_audit *a
 	va_start(list, format);
 	(void)vsnprintf(result->text, sizeof(result->text), format, list);
 	va_end(list);
+}
+
+static const char *skip_digits(const char *text)
+{
+	return text + strspn(text, "0123456789");
+}
+
+/* What follows the number of an event and the chain that it is of, which lines of a store with one host have not. */
+static const char *skip_chain(const char *text)
+{
+	size_t len = strlen(EVENT_LINE_CHAIN);
+
+	return strncmp(text, EVENT_LINE_CHAIN, len) == 0 ? skip_digits(text + len) : text;
+}
+
+unsigned int atlock_audit_chain(const char *text)
+{
+	const char *at;
+
+	if (text == NULL || strncmp(text, BEGIN, strlen(BEGIN)) != 0)
+		return 0;
+	at = skip_digits(text + strlen(BEGIN));
+	if (skip_chain(at) == at)
+		return 0;
+	return (unsigned int)strtoul(at + strlen(EVENT_LINE_CHAIN), NULL, 10) & UINT16_MAX;
 }
 
 /* The parts of a line that form the chain. */
@@ -288,10 +319,9 @@ bool atlock_audit_archive(const struct atlock_audit *audit, size_t i, struct atl
 /* A line as an ordinary user may see it: its contents cannot be verified, only its place in the chain. */
 static bool line_is_hidden(const char *text, size_t len)
 {
-	const char *at = text + strlen(BEGIN);
+	const char *at = skip_chain(skip_digits(text + strlen(BEGIN)));
 	const char *tail = text + len - TAIL;
 
-	at += strspn(at, "0123456789");
 	if (strncmp(at, EVENT_LINE_HIDDEN, strlen(EVENT_LINE_HIDDEN)) != 0)
 		return false;
 	at += strlen(EVENT_LINE_HIDDEN);

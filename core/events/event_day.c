@@ -14,7 +14,8 @@ static uint32_t big32(const unsigned char *bytes)
 	return (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 | bytes[3];
 }
 
-int event_segment_next(struct op *op, struct record_key *from, struct slice prefix, struct segment *out)
+int event_chain_segment(struct op *op, const struct record_tail *tail, struct record_key *from, struct slice prefix,
+			struct segment *out)
 {
 	const unsigned char *bytes;
 	struct record_day record;
@@ -36,12 +37,17 @@ int event_segment_next(struct op *op, struct record_key *from, struct slice pref
 		.offset = record.offset,
 		.end = record.end,
 	};
-	if (out->day == op->tail.day && out->first == op->tail.first) {
-		out->last = op->tail.seq;
-		out->end = op->tail.size;
+	if (out->day == tail->day && out->first == tail->first) {
+		out->last = tail->seq;
+		out->end = tail->size;
 	}
 	*from = record_key_after(key);
 	return 0;
+}
+
+int event_segment_next(struct op *op, struct record_key *from, struct slice prefix, struct segment *out)
+{
+	return event_chain_segment(op, &op->tail, from, prefix, out);
 }
 
 static int segment_put(struct op *op, uint32_t day, uint64_t first, const struct record_day *record)

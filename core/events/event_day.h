@@ -24,6 +24,10 @@ int event_day_begin(struct op *op, int64_t wall);
 /* The first segment from `from` on with the prefix: 0 or 1. Moves `from` past it. The tail must be loaded. */
 int event_segment_next(struct op *op, struct record_key *from, struct slice prefix, struct segment *out);
 
+/* The same of a chain with this end. */
+int event_chain_segment(struct op *op, const struct record_tail *tail, struct record_key *from, struct slice prefix,
+			struct segment *out);
+
 /* Where the log begins: see struct record_anchor. */
 struct anchor {
 	uint8_t why;  /* enum record_anchor_why */

@@ -4,8 +4,10 @@
 #include <string.h>
 
 #include "day.h"
+#include "event_chains.h"
 #include "event_day.h"
 #include "event_log.h"
+#include "event_merge.h"
 #include "event_shown.h"
 #include "place.h"
 
@@ -77,7 +79,7 @@ static int read_line(struct op *op, struct day_read *read, uint64_t skip)
 	if (rc < 0)
 		return rc;
 	if (rc == 0)
-		event_line_hide(event->line, event->len, event->seq);
+		event_line_hide(event->line, event->len, (struct event_number){ event->chain, event->seq });
 	read_bytes(read, event->line + skip, event->len - skip);
 	return 0;
 }
@@ -127,6 +129,50 @@ static int read_in_txn(struct op *op)
 	return rc < 0 ? rc : 0;
 }
 
+/* Copies a line of any host. A line that is gone leaves a gap; 1: the event is not the one that was put in this place. */
+static int read_merged(struct op *op, struct day_read *read, const struct merge_line *line, uint64_t begin)
+{
+	int rc = event_get_of(op, merge_number(line), &read->event);
+
+	if (rc < 0)
+		return rc;
+	if (rc == 0 && read->event.len == line->end - begin)
+		return read_line(op, read, read->at - begin);
+	read_gap(read, begin, line->end);
+	return rc == 0;
+}
+
+static int read_merged_in_txn(struct op *op)
+{
+	struct day_read *read = op->arg;
+	struct merge_day day;
+	bool other = false;
+	int rc = merge_day(op, read->day, &day);
+	size_t i = rc == 0 ? merge_at(&day, read->at) : 0;
+
+	for (; rc == 0 && i < day.count && read->left > 0; i++) {
+		rc = read_merged(op, read, &day.lines[i], i == 0 ? 0 : day.lines[i - 1].end);
+		other = other || rc == 1;
+		rc = rc < 0 ? rc : 0;
+	}
+	if (other)
+		merge_forget(op, read->day);
+	return rc;
+}
+
+/* Where several hosts write, what they wrote is put in order first, and stays so until it was used: see event_merge.h. */
+static int look(struct atlock *al, op_fn *alone, op_fn *merged, void *arg)
+{
+	int rc;
+
+	if (!al->shared)
+		return op_look(al, alone, arg, NULL);
+	merges_lock(al->merges);
+	rc = op_look(al, merged, arg, NULL);
+	merges_unlock(al->merges);
+	return rc;
+}
+
 /* "2026-11-16.jsonl" */
 static bool day_name_parse(const char *name, uint32_t *day)
 {
@@ -151,7 +197,7 @@ ssize_t atlock_day_read(struct atlock *al, const struct atlock_reader *reader, c
 	read->left = len;
 	rc = day_name_parse(name, &read->day) ? 0 : -ENOENT;
 	if (rc == 0) {
-		rc = op_look(al, read_in_txn, read, NULL);
+		rc = look(al, read_in_txn, read_merged_in_txn, read);
 	}
 	if (rc == 0)
 		rc = (ssize_t)(len - read->left);
@@ -199,6 +245,22 @@ static int get_in_txn(struct op *op)
 	return rc == 1 && get->day == day_of(op->wall) ? 0 : rc;
 }
 
+static int get_merged_in_txn(struct op *op)
+{
+	struct day_get *get = op->arg;
+	struct merge_day day;
+	int rc = merge_day(op, get->day, &day);
+
+	day_fill(get->day, get->out);
+	if (rc < 0)
+		return rc;
+	if (day.count == 0)
+		return get->day == day_of(op->wall) ? 0 : 1;
+	get->out->size = day.lines[day.count - 1].end;
+	get->out->changed = day.changed;
+	return 0;
+}
+
 int atlock_day_get(struct atlock *al, const char *name, struct atlock_day *out)
 {
 	struct day_get *get;
@@ -212,7 +274,7 @@ int atlock_day_get(struct atlock *al, const char *name, struct atlock_day *out)
 	get->out = out;
 	rc = day_name_parse(name, &get->day) ? 0 : 1;
 	if (rc == 0) {
-		rc = op_look(al, get_in_txn, get, NULL);
+		rc = look(al, get_in_txn, get_merged_in_txn, get);
 	}
 	free(get);
 	return rc;
@@ -259,6 +321,56 @@ static int days_in_txn(struct op *op)
 	return 0;
 }
 
+static int list_add(struct day_list *list, uint32_t day)
+{
+	uint32_t *days = reallocarray(list->days, list->count + 1, sizeof(*days));
+
+	if (days == NULL)
+		return -ENOMEM;
+	list->days = days;
+	days[list->count++] = day;
+	return 0;
+}
+
+/* The days of which a chain has events. */
+static int chain_days(struct op *op, struct day_list *list, uint16_t chain, const struct record_tail *tail)
+{
+	struct record_key prefix = record_key_days(chain);
+	struct record_key from = prefix;
+	struct segment segment;
+	struct slice value;
+	int rc = 0;
+
+	while (rc >= 0 && (rc = event_chain_segment(op, tail, &from, record_key_slice(&prefix), &segment)) == 0) {
+		uint64_t seq = segment.first;
+
+		rc = event_chain_first(op, chain, &seq, &value);
+		if (rc == 0 && seq <= segment.last)
+			rc = list_add(list, segment.day);
+	}
+	return rc < 0 ? rc : 0;
+}
+
+static int days_merged_in_txn(struct op *op)
+{
+	struct day_list *list = op->arg;
+	struct record_tail tail;
+	uint16_t chain = 0;
+	int rc;
+
+	list->count = 0;
+	while ((rc = event_chain_next(op, &chain, &tail)) == 0) {
+		rc = chain_days(op, list, chain, &tail);
+		if (rc < 0 || chain++ == UINT16_MAX)
+			break;
+	}
+	if (rc >= 0)
+		rc = list_add(list, day_of(op->wall));
+	if (rc == 0)
+		qsort(list->days, list->count, sizeof(*list->days), day_compare);
+	return rc;
+}
+
 #define PART 'd' /* part of a place; its text is the file's name, which sorts by day */
 
 int atlock_days(struct atlock *al, struct atlock_place *place, atlock_day_fn *fn, void *arg)
@@ -272,7 +384,7 @@ int atlock_days(struct atlock *al, struct atlock_place *place, atlock_day_fn *fn
 
 	if (al == NULL || fn == NULL)
 		return -EINVAL;
-	rc = op_look(al, days_in_txn, &list, NULL);
+	rc = op_look(al, al->shared ? days_merged_in_txn : days_in_txn, &list, NULL);
 	if (after.len > 0 && after.len < sizeof(last))
 		memcpy(last, after.data, after.len);
 	for (i = 0; rc == 0 && i < list.count; i++) {
@@ -281,7 +393,8 @@ int atlock_days(struct atlock *al, struct atlock_place *place, atlock_day_fn *fn
 			continue;
 		memcpy(last, day.name, sizeof(last));
 		place_set(place, PART, slice_of(last));
-		rc = atlock_day_get(al, day.name, &day);
+		/* To know the size of a day of several hosts, all its events would be put in order. */
+		rc = al->shared ? 0 : atlock_day_get(al, day.name, &day);
 		/* Skips a day that was removed meanwhile. */
 		rc = rc == 0 ? fn(arg, &day) : rc < 0 ? rc : 0;
 	}

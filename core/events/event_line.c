@@ -287,12 +287,19 @@ static char *put_subject(char *out, const struct record_event *event)
 	return out;
 }
 
-size_t event_line(const struct record_event *event, const struct record_released *released, uint64_t seq,
+static char *put_number(char *out, struct event_number number)
+{
+	out = decimal_print(put(out, "{\"seq\":", 7), number.seq);
+	if (number.chain != 0)
+		out = decimal_print(put(out, EVENT_LINE_CHAIN, sizeof(EVENT_LINE_CHAIN) - 1), number.chain);
+	return out;
+}
+
+size_t event_line(const struct record_event *event, const struct record_released *released, struct event_number number,
 		  char out[EVENT_LINE_MAX])
 {
-	char *at = put(out, "{\"seq\":", 7);
+	char *at = put_number(out, number);
 
-	at = decimal_print(at, seq);
 	at = put_time(KEY(at, "time"), event->wall == ATLOCK_NEVER ? 0 : event->wall);
 	at = put_name(KEY(at, "type"), types[event->type].name);
 	if (event->code != ATLOCK_OK)
@@ -322,13 +329,12 @@ size_t event_line_end(char out[EVENT_LINE_MAX], size_t len, const unsigned char 
 	return (size_t)(at - out);
 }
 
-void event_line_hide(char *line, size_t len, uint64_t seq)
+void event_line_hide(char *line, size_t len, struct event_number number)
 {
 	static const char rest[] = ",\"prev\":\"\",\"hash\":\"\"}\n";
 	char *tail = line + len - (sizeof(rest) - 1) - 4 * EVENT_HASH;
-	char *at = put(line, "{\"seq\":", 7);
+	char *at = put_number(line, number);
 
-	at = decimal_print(at, seq);
 	at = put(at, EVENT_LINE_HIDDEN, sizeof(EVENT_LINE_HIDDEN) - 1);
 	memset(at, ' ', (size_t)(tail - at));
 }

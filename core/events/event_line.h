@@ -16,6 +16,12 @@
 
 #define EVENT_HASH SHA256_BYTES
 
+/* Which event: chain 0 is that of a store with one host, and stands in no line. */
+struct event_number {
+	uint16_t chain;
+	uint64_t seq;
+};
+
 /* All bytes of a record, each as \u00XX, and the names of the members. */
 #define EVENT_LINE_MAX (6 * RECORD_MAX + 4096)
 #define EVENT_LINE_END 76 /* bytes of ,"hash":"..."} and the newline */
@@ -24,7 +30,7 @@
  * Writes the line up to its hash; `released` is the decoded `event->released`, NULL if there is none. Returns the
  * length; EVENT_LINE_END more bytes will follow.
  */
-size_t event_line(const struct record_event *event, const struct record_released *released, uint64_t seq,
+size_t event_line(const struct record_event *event, const struct record_released *released, struct event_number number,
 		  char out[EVENT_LINE_MAX]);
 
 /* Appends the hash and a newline; returns the length of the line. */
@@ -32,10 +38,13 @@ size_t event_line_end(char out[EVENT_LINE_MAX], size_t len, const unsigned char 
 
 /*
  * Reduces a whole line to its number and its hashes, at the same length. atlock_audit_line() recognises it by
- * EVENT_LINE_HIDDEN after the number, followed by spaces.
+ * EVENT_LINE_HIDDEN after the number and the chain, followed by spaces.
  */
 #define EVENT_LINE_HIDDEN ",\"type\":\"hidden\""
-void event_line_hide(char *line, size_t len, uint64_t seq);
+void event_line_hide(char *line, size_t len, struct event_number number);
+
+/* What follows the number in a line of a chain other than 0. */
+#define EVENT_LINE_CHAIN ",\"chain\":"
 
 /* Beginning of the line that replaces removed events, padded with spaces to their length. */
 #define EVENT_LINE_GONE "{\"gone\":"

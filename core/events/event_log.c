@@ -90,7 +90,7 @@ static int event_append(struct op *op, struct record_event *event, const struct 
 	rc = store_put(op->txn, record_key_slice(&key), (struct slice){ buf, (size_t)len });
 	if (rc < 0)
 		return rc;
-	line_len = event_line(event, released, op->tail.seq + 1, line);
+	line_len = event_line(event, released, (struct event_number){ op->al->chain, op->tail.seq + 1 }, line);
 	sha256(line, line_len, op->tail_hash);
 	op->tail.seq++;
 	op->tail.events += event_bytes((size_t)len);

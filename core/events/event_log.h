@@ -40,6 +40,7 @@ static inline uint64_t event_bytes(size_t len)
 
 /* An event in the store. Slices point into the transaction's memory; `line` is its whole text. */
 struct event {
+	uint16_t chain;
 	uint64_t seq;
 	struct record_event record;
 	unsigned char hash[EVENT_HASH];
@@ -47,8 +48,9 @@ struct event {
 	char line[EVENT_LINE_MAX];
 };
 
-/* The event `seq`: 0, 1 (not there), or an error that has been explained. */
+/* The event `seq`: 0, 1 (not there), or an error that has been explained. And one of another host's chain. */
 int event_get(struct op *op, uint64_t seq, struct event *out);
+int event_get_of(struct op *op, struct event_number number, struct event *out);
 
 /* The first event with a number >= `seq`. */
 int event_next(struct op *op, uint64_t seq, struct event *out);

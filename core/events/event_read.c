@@ -9,6 +9,13 @@
 
 #define EVENT_KEY 11 /* bytes: table, chain, sequence */
 
+static uint16_t key_chain(struct slice key)
+{
+	const unsigned char *bytes = key.data;
+
+	return (uint16_t)(bytes[1] << 8 | bytes[2]);
+}
+
 static int event_decode(struct op *op, struct slice key, struct slice value, struct event *out)
 {
 	struct record_released released;
@@ -25,20 +32,27 @@ static int event_decode(struct op *op, struct slice key, struct slice value, str
 		rc = record_decode(RECORD_RELEASED, out->record.released, &released);
 	if (rc < 0)
 		return op_corrupt(op, key, rc);
+	out->chain = key_chain(key);
 	out->seq = record_number((const unsigned char *)key.data + 3);
-	len = event_line(&out->record, ends ? &released : NULL, out->seq, out->line);
+	len = event_line(&out->record, ends ? &released : NULL, (struct event_number){ out->chain, out->seq },
+			 out->line);
 	sha256(out->line, len, out->hash);
 	out->len = event_line_end(out->line, len, out->hash);
 	return 0;
 }
 
-int event_get(struct op *op, uint64_t seq, struct event *out)
+int event_get_of(struct op *op, struct event_number number, struct event *out)
 {
-	struct record_key key = record_key_event(op->al->chain, seq);
+	struct record_key key = record_key_event(number.chain, number.seq);
 	struct slice value;
 	int rc = store_get(op->txn, record_key_slice(&key), &value);
 
 	return rc == 0 ? event_decode(op, record_key_slice(&key), value, out) : rc;
+}
+
+int event_get(struct op *op, uint64_t seq, struct event *out)
+{
+	return event_get_of(op, (struct event_number){ op->al->chain, seq }, out);
 }
 
 static int event_seek(struct op *op, uint64_t seq, struct slice *key, struct slice *value)

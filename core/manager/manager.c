@@ -17,6 +17,7 @@
 #include "disable.h"
 #include "ends.h"
 #include "event_log.h"
+#include "event_merge.h"
 #include "event_usage.h"
 #include "feed.h"
 #include "format.h"
@@ -199,6 +200,8 @@ static int manager_prepare(struct atlock *al, const struct atlock_setup *setup, 
 	al->boot = boot;
 	if (rc == 0)
 		rc = feed_new(&al->feed);
+	if (rc == 0)
+		rc = merges_new(&al->merges);
 	al->sees_processes = process_proc_is_ours() == 0;
 	if (rc == 0)
 		rc = users_new(&al->users, NULL);
@@ -280,6 +283,7 @@ static void manager_free(struct atlock *al)
 	waits_free(al->waits);
 	positions_free(al->positions);
 	feed_free(al->feed);
+	merges_free(al->merges);
 	ends_free(al->ends);
 	cut_off_free(al->cut_off);
 	comms_free(al->comms);

@@ -20,6 +20,7 @@ struct hook;
 struct op;
 struct ends;
 struct health;
+struct merges;
 struct waits;
 struct policy;
 struct positions;
@@ -83,8 +84,9 @@ struct atlock {
 	struct event_usages *event_usages;
 	struct sessions *sessions;
 	struct comms *comms;
-	struct watch *watch; /* processes that holders are bound to */
-	struct feed *feed;   /* what other hosts have changed */
+	struct watch *watch;   /* processes that holders are bound to */
+	struct feed *feed;     /* what other hosts have changed */
+	struct merges *merges; /* their events among ours */
 	struct store_share share;
 	struct cut_off *cut_off; /* see cut_off.h */
 	struct alarms *alarms; /* NULL if the caller drives time itself */

@@ -1,6 +1,6 @@
 /*
- * events/: what happened, one file per day of UTC; `live`, a link to today's; and `anchor`, which says where the log
- * begins. Lines are only ever appended and never move, so that readers may come back with an offset. stat(2) shows the
+ * events/: what happened, one file per day of UTC; `live`, a link to today's; `anchor`, which says where the log
+ * begins; and `chains`, where several hosts write, with the ends of each host's. Lines are only ever appended and never move, so that readers may come back with an offset. stat(2) shows the
  * exact size, which the kernel must not cache while the file grows: `tail -f` asks again and again.
  */
 #include <bsd/string.h>
@@ -202,6 +202,73 @@ const struct kind kind_events_anchor = {
 	.write = anchor_write,
 };
 
+/* --- chains: one line for each host that has written to the store; not there if there is one host only --- */
+
+#define CHAINS "chains"
+#define CHAIN_LINE 512
+
+struct chains_text {
+	char *text;
+	size_t len;
+};
+
+static int chain_print(void *arg, const struct atlock_chain *chain)
+{
+	struct chains_text *out = arg;
+	char *text = realloc(out->text, out->len + CHAIN_LINE);
+	char anchor[128] = "";
+
+	if (text == NULL)
+		return -ENOMEM;
+	out->text = text;
+	if (chain->anchor != 0)
+		(void)snprintf(anchor, sizeof(anchor), ",\"anchor\":\"%" PRIu64 ":%s\"", chain->anchor,
+			       chain->anchor_hash);
+	int len = snprintf(text + out->len, CHAIN_LINE,
+			   "{\"chain\":%u,\"host\":\"%s\",\"own\":%s,\"last\":%" PRIu64 ",\"hash\":\"%s\"%s}\n",
+			   chain->chain, chain->host, chain->own ? "true" : "false", chain->last, chain->hash, anchor);
+	out->len += len < 0 ? 0 : (size_t)len;
+	return 0;
+}
+
+static int chains_text(struct call *call, struct node *node, struct handle *handle, char **text, size_t *len)
+{
+	struct chains_text out = { .text = NULL };
+	int err = atlock_chains(call->al, chain_print, &out);
+
+	(void)node, (void)handle;
+	if (err == 0 && out.text == NULL)
+		out.text = calloc(1, 1);
+	if (err != 0 || out.text == NULL) {
+		free(out.text);
+		return err < 0 ? err : err == 1 ? -ENOENT : -ENOMEM;
+	}
+	*text = out.text;
+	*len = out.len;
+	return 0;
+}
+
+static int chains_stat(struct call *call, struct node *node, struct stat *st, struct life *life)
+{
+	char *text = NULL;
+	size_t len;
+	int err = chains_text(call, node, NULL, &text, &len);
+
+	if (err < 0)
+		return err;
+	free(text);
+	attr_file(call->fs, 0444, len, st);
+	*life = (struct life){ 0 };
+	return 0;
+}
+
+const struct kind kind_events_chains = {
+	.type = S_IFREG,
+	.hint = events_hint,
+	.stat = chains_stat,
+	.text = chains_text,
+};
+
 /* --- The directory --- */
 
 static int events_lookup(struct call *call, struct node *dir, const char *name, struct found *out)
@@ -213,6 +280,10 @@ static int events_lookup(struct call *call, struct node *dir, const char *name, 
 	if (strcmp(name, ANCHOR) == 0) {
 		out->kind = &kind_events_anchor;
 		return anchor_stat(call, dir, &out->st, &out->life);
+	}
+	if (strcmp(name, CHAINS) == 0) {
+		out->kind = &kind_events_chains;
+		return chains_stat(call, dir, &out->st, &out->life);
 	}
 	out->kind = &kind_events_day;
 	out->sized = true;
@@ -247,6 +318,21 @@ static int list_fixed(struct listing *out, const char *name, mode_t type)
 	return listing_add(out, name, type);
 }
 
+static int chain_ignore(void *arg, const struct atlock_chain *chain)
+{
+	(void)arg, (void)chain;
+	return 1;
+}
+
+static int list_chains(struct call *call, struct listing *out)
+{
+	int err = atlock_chains(call->al, chain_ignore, NULL);
+
+	if (err == 0)
+		(void)list_fixed(out, CHAINS, S_IFREG);
+	return err < 0 ? err : 0;
+}
+
 static int events_list(struct call *call, struct node *dir, struct listing *out)
 {
 	struct atlock_place *place = listing_place(out);
@@ -255,8 +341,10 @@ static int events_list(struct call *call, struct node *dir, struct listing *out)
 	int err;
 
 	(void)dir;
-	if (place_is(place, LIVE))
+	if (place_is(place, CHAINS))
 		return 0;
+	if (place_is(place, LIVE))
+		return list_chains(call, out);
 	if (!place_is(place, ANCHOR)) {
 		err = atlock_days(call->al, place, list_day, &listed);
 		if (err < 0 || listed.full)
@@ -265,8 +353,7 @@ static int events_list(struct call *call, struct node *dir, struct listing *out)
 		if (err < 0 || (err == 0 && list_fixed(out, ANCHOR, S_IFREG) != 0))
 			return err;
 	}
-	(void)list_fixed(out, LIVE, S_IFLNK);
-	return 0;
+	return list_fixed(out, LIVE, S_IFLNK) != 0 ? 0 : list_chains(call, out);
 }
 
 const struct kind kind_events = {

@@ -37,6 +37,7 @@ extern const struct kind kind_events;        /* kind_events.c */
 extern const struct kind kind_events_day;    /* kind_events.c: events/<day>.jsonl */
 extern const struct kind kind_events_live;   /* kind_events.c */
 extern const struct kind kind_events_anchor; /* kind_events.c */
+extern const struct kind kind_events_chains; /* kind_events.c */
 extern const struct kind kind_locks_jsonl;   /* kind_jsonl.c */
 extern const struct kind kind_metrics_dir;   /* kind_metrics.c */
 extern const struct kind kind_metrics;       /* kind_metrics.c */

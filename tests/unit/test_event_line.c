@@ -45,7 +45,7 @@ static void line_has(const unsigned char *text, size_t len)
 	char escaped[6 * LONGEST + 1];
 	char line[EVENT_LINE_MAX];
 
-	line[event_line(&event, NULL, 1, line)] = '\0';
+	line[event_line(&event, NULL, (struct event_number){ .seq = 1 }, line)] = '\0';
 	escape(text, len, escaped);
 	(void)snprintf(expected, sizeof(expected), "\"type\":\"acquired\",\"lock\":\"%s\",\"prev\":", escaped);
 	assert_non_null(strstr(line, expected));
@@ -101,7 +101,7 @@ static void characters_are_left_as_they_are(void **state)
 	char line[EVENT_LINE_MAX];
 
 	(void)state;
-	line[event_line(&event, NULL, 1, line)] = '\0';
+	line[event_line(&event, NULL, (struct event_number){ .seq = 1 }, line)] = '\0';
 	assert_non_null(strstr(line, text));
 }
 
@@ -137,7 +137,7 @@ static void hashes_are_lower_case_hex(void **state)
 			hash[i] = (unsigned char)(first + i);
 			(void)snprintf(hex + (size_t)2 * i, 3, "%02x", hash[i]);
 		}
-		size_t len = event_line(&event, NULL, 1, line);
+		size_t len = event_line(&event, NULL, (struct event_number){ .seq = 1 }, line);
 		assert_memory_equal(line + len - 1 - strlen(hex), hex, strlen(hex));
 		len = event_line_end(line, len, hash);
 		assert_memory_equal(line + len - 3 - strlen(hex), hex, strlen(hex));
@@ -161,14 +161,14 @@ static void a_released_lock_shows_when_it_was_renewed(void **state)
 	(void)state;
 	event.type = ATLOCK_EVENT_RELEASED;
 	event.owner = (struct slice){ "a\"b", 3 };
-	line[event_line(&event, &released, 1, line)] = '\0';
+	line[event_line(&event, &released, (struct event_number){ .seq = 1 }, line)] = '\0';
 	assert_non_null(strstr(line, "\"id\":\"lock_12_a\\\"b_0a1b9cf0\","));
 	assert_non_null(strstr(
 		line,
 		"\"acquired_at\":\"2027-01-15T08:00:00.000Z\",\"renewed_at\":\"2027-01-15T08:00:00.000Z\",\"expires_at\":\"never\""));
 	released.renewed = INT64_C(61005000000);
 	released.expires = INT64_C(3661005000000);
-	line[event_line(&event, &released, 1, line)] = '\0';
+	line[event_line(&event, &released, (struct event_number){ .seq = 1 }, line)] = '\0';
 	assert_non_null(strstr(
 		line,
 		"\"acquired_at\":\"2027-01-15T08:00:00.000Z\",\"renewed_at\":\"2027-01-15T08:01:01.005Z\",\"expires_at\":\"2027-01-15T09:01:01.005Z\""));

@@ -13,8 +13,8 @@ void audit_file(void *arg, const char *name);
 int audit_line(void *arg, char *text, size_t len, bool whole);
 
 /*
- * Calls `fn` with the line of each event in the mount's events/, in the order of their numbers, until `fn` returns another value
- * than EXIT_DONE. Returns that value, or an exit code once it has said what is wrong.
+ * Calls `fn` with the line of each event in the mount's events/ that is of its own host, in the order of their numbers, until `fn`
+ * returns another value than EXIT_DONE. Returns that value, or an exit code once it has said what is wrong.
  */
 typedef int audit_day_fn(void *arg, const char *text, size_t len);
 int audit_days(const struct tool *tool, const struct mount *mount, audit_day_fn *fn, void *arg);

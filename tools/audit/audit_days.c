@@ -1,11 +1,14 @@
-/* The events of a mount in the order of their numbers. All days are open at once: they overlap where the clock was set back. */
+/* The events of a mount's own host in the order of their numbers. All days are open at once: they overlap where the clock was set back. */
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 
+#include <atlock/check.h>
+
 #include "audit.h"
+#include "chains.h"
 #include "events.h"
 
 /* A day's file at the line that comes next. */
@@ -15,7 +18,8 @@ struct day {
 	char *line;
 	size_t size;
 	size_t len;
-	uint64_t seq; /* 0: it is at its end */
+	uint64_t seq;       /* 0: it is at its end */
+	unsigned int chain; /* whose lines are wanted */
 };
 
 static void day_next(struct day *day)
@@ -24,7 +28,8 @@ static void day_next(struct day *day)
 
 	day->seq = 0;
 	while (day->file != NULL && (len = getline(&day->line, &day->size, day->file)) > 0) {
-		if (strncmp(day->line, "{\"seq\":", strlen("{\"seq\":")) != 0 || day->line[len - 1] != '\n')
+		if (strncmp(day->line, "{\"seq\":", strlen("{\"seq\":")) != 0 || day->line[len - 1] != '\n' ||
+		    atlock_audit_chain(day->line) != day->chain)
 			continue;
 		day->line[--len] = '\0';
 		day->len = (size_t)len;
@@ -92,7 +97,10 @@ static void files_allow(void)
 static int days_open(const struct tool *tool, const struct mount *mount, struct dirent **names, struct day *days,
 		     int count)
 {
+	unsigned int own = chains_own(mount);
+
 	for (int i = 0; i < count; i++) {
+		days[i].chain = own;
 		(void)snprintf(days[i].name, sizeof(days[i].name), "events/%s", names[i]->d_name);
 		days[i].file = mount_read(mount, days[i].name);
 		if (days[i].file == NULL)

@@ -6,7 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
+
+#include <atlock/check.h>
 
 #define MOST (2 * 1024 * 1024) /* bytes of one reading: of a longer piece the last */
 
@@ -108,6 +111,15 @@ static void ring_drop(struct serve_ring *ring)
 	ring->count--;
 }
 
+/*
+ * The number of a line among those of several hosts, which each have numbers of their own: as they come. It begins with the time, so that a
+ * browser that was here before this program was started again finds that it has missed something.
+ */
+static uint64_t number_next(const struct serve_ring *ring)
+{
+	return ring->count > 0 ? ring->slots[(ring->end - 1) % SERVE_RING].seq + 1 : (uint64_t)time(NULL) * 1000000;
+}
+
 /* Takes over the line. A number of 0 or one that does not rise is of another log. */
 static void ring_add(struct serve_ring *ring, char *line)
 {
@@ -118,6 +130,8 @@ static void ring_add(struct serve_ring *ring, char *line)
 		free(line);
 		return;
 	}
+	if (atlock_audit_chain(line) != 0)
+		seq = number_next(ring);
 	while (ring->count > 0 && (ring->count == SERVE_RING || ring->slots[(ring->end - 1) % SERVE_RING].seq >= seq))
 		ring_drop(ring);
 	ring->slots[ring->end % SERVE_RING].seq = seq;
