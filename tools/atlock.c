@@ -170,9 +170,10 @@ static const struct command commands[] = {
 	  "Without a terminal: lock, holder, since, until, waiters, reason and id, with tabs between them.\n"
 	  "\nExample: atlock ls --owner alice --older-than 1h\n",
 	  cmd_ls },
-	{ "mirror", "[--one-way] [--once] [--delete] [--keys 3|4] [--interval TIME] --to redis://HOST:PORT/DB",
+	{ "mirror", "[--one-way] [--once] [--delete] [--keys 3|4] [--interval TIME] --to redis://HOST:PORT/DB | --from FILE",
 	  "keep Atlantis' Redis and this tree equal",
 	  "      --to redis://...  Atlantis' Redis\n"
+	  "      --from FILE       Atlantis' Bolt file, read while Atlantis has it open, never written\n"
 	  "      --once            bring it up to date once, and end\n"
 	  "      --delete          at the start, delete what is not held here; --one-way, too\n"
 	  "      --one-way         write there alone: take and release nothing here\n"

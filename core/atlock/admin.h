@@ -8,6 +8,7 @@
 #define ATLOCK_ADMIN_H
 
 #include "atlock/base.h"
+#include "atlock/caller.h"
 
 /* --- State --- */
 
@@ -37,6 +38,13 @@ int atlock_status(struct atlock *al, struct atlock_status *out);
  * shows its last result. malloc'ed, `*len` bytes and a NUL; or NULL.
  */
 char *atlock_health_text(struct atlock *al, bool probe, size_t *len);
+
+/*
+ * Notes for health and the metrics what `atlock mirror` sees: "mirror=2 repos/... is another's there", or "mirror=0" if all is well. Shown
+ * until the next note, at most ten minutes. By an administrator, else -EPERM. -EINVAL.
+ */
+int atlock_health_note(struct atlock *al, const struct atlock_caller *caller, const char *line, size_t len,
+		       struct atlock_why *why);
 
 /*
  * Metrics in Prometheus' format: counters since the manager was opened, and present values, for which it reads every queue.

@@ -21,7 +21,7 @@
 
 /* --- Records --- */
 
-/* Of Atlantis; and of other systems: a lock with a lease, a waiter, which are only read. */
+/* Of Atlantis; and of other systems: a lock with a lease, a waiter. */
 enum atlock_foreign_kind {
 	ATLOCK_FOREIGN_LOCK,
 	ATLOCK_FOREIGN_PULL,
@@ -45,6 +45,7 @@ struct atlock_foreign_record {
 	char *text;                       /* what to write there: key=value lines; for a pull request, projects.tsv */
 	char *meta;                       /* for a pull request: its meta */
 	int64_t ttl;                      /* of a lease that is written: milliseconds that are left; 0: no end */
+	double score;                     /* of a waiter that is written: its place in the queue there */
 	bool elsewhere;                   /* found under a key that is neither its new nor its old one */
 	bool shortened;                   /* the pull request's description was too long and is left out */
 };
@@ -63,6 +64,7 @@ struct atlock_foreign;
 
 #define ATLOCK_FOREIGN_OLDER 1U       /* of a Bolt file whose newest state is damaged, read the one before it */
 #define ATLOCK_FOREIGN_BEFORE_0_25 2U /* statuses have the numbers that Atlantis used before 0.25 */
+#define ATLOCK_FOREIGN_WATCH 4U /* for atlock_foreign_changed(); reads a Bolt file also while Atlantis has it open */
 
 /*
  * Opens a Bolt file, a Redis (redis://[user:password@]host[:port][/db]), lines of atlock_foreign_line(), or the JSON of a scan of a
@@ -78,14 +80,30 @@ uint64_t atlock_foreign_total(const struct atlock_foreign *foreign);
 /* How many keys of a Redis are none of those that are understood; `names` are the first of them, "a, b". */
 uint64_t atlock_foreign_others(const struct atlock_foreign *foreign, const char **names);
 
-/* If the source is one node of a Redis Cluster, how many there are, each with a part of the records; else 0. */
+/* If the source is a Redis Cluster, of how many nodes the records were read: all that have slots; else 0. */
 unsigned int atlock_foreign_nodes(const struct atlock_foreign *foreign);
 
-/* Reads the next record: 0, 1 after the last, 2 for one that cannot be imported (`why` names it); the next call goes on. */
+/*
+ * Reads the next record: 0, 1 after the last, 2 for one that cannot be imported (`why` names it); the next call goes on. -EAGAIN: a watched
+ * file changed meanwhile, begin again and forget what was read.
+ */
 int atlock_foreign_next(struct atlock_foreign *foreign, struct atlock_foreign_record *record, struct atlock_why *why);
 
 /* Begins again with the first record, as they are now. -EROFS for lines. */
 int atlock_foreign_again(struct atlock_foreign *foreign, struct atlock_why *why);
+
+/*
+ * Whether something may have changed there since the last call. A Redis that sends keyspace notifications, and a Bolt file, are known
+ * not to have; of all others it is true. The descriptor can be read when a notification came; -1: there are none.
+ */
+bool atlock_foreign_changed(struct atlock_foreign *foreign);
+int atlock_foreign_watch(const struct atlock_foreign *foreign);
+
+/*
+ * How often a Redis had been told to forget everything after its records were read, and before that; -1: it does not say. If the first is
+ * more than the second was at an earlier reading, records that are missing now were lost, not released.
+ */
+int64_t atlock_foreign_flushes(const struct atlock_foreign *foreign, int64_t *before);
 
 /*
  * Which keys are written where a record has none yet: 3 or 4 parts, for good. Without this call, 4, unless the records read so far
@@ -110,6 +128,10 @@ int atlock_foreign_get(struct atlock_foreign *foreign, struct atlock_foreign_rec
 int atlock_foreign_change(struct atlock_foreign *foreign, struct atlock_foreign_record *record, const char *old,
 			  const char *value, struct atlock_why *why);
 
+/* Adds a waiter that atlock_foreign_enhanced() made to its queue: 0, or 1 if it is there already. -EROFS unless the source is a Redis. */
+int atlock_foreign_enqueue(struct atlock_foreign *foreign, const struct atlock_foreign_record *record,
+			   struct atlock_why *why);
+
 /*
  * Makes a new Bolt file with these records, those without a key left out, for Atlantis to start with. -EEXIST: there is such a file, or
  * two records have one key; `why` says which.
@@ -126,7 +148,7 @@ int atlock_foreign_bolt(const char *path, struct atlock_foreign_record *const *r
 int atlock_foreign_from_lock(const char *line, size_t len, struct atlock_foreign_record *record,
 			     struct atlock_why *why);
 
-/* Makes the enhanced manager's record of such a line, to be written. 1: it has none: a waiter, or no lock of repos/ or global/. */
+/* Makes the enhanced manager's record of such a line, also a waiter's, to be written. 1: it has none: no lock of repos/ or global/. */
 int atlock_foreign_enhanced(const char *line, size_t len, struct atlock_foreign_record *record, struct atlock_why *why);
 
 /* Makes the record of a pull request from its path and the texts of head, meta and projects.tsv. 1: all three are empty. */

@@ -16,6 +16,7 @@
 #include "atlock/shared.h"
 #include "lock_name.h"
 #include "other_records.h"
+#include "text.h"
 #include "why.h"
 
 #define GUARD "LOCK#DB#"
@@ -99,26 +100,57 @@ static int lease_record(const json_t *item, struct atlock_foreign_record *record
 				    why);
 }
 
+/* The attributes of a guard's item that are understood, in the order in which they count. */
+static const char *const guard_owners[] = { "owner", "lockedBy", "lockOwner", "holder", "app", "appName", NULL };
+static const char *const guard_ends[] = { "expiry", "expiresAt", "expires_at", "ttl", NULL };
+
+/* What an item has, for a refusal: so that the user sees which name was not understood. */
+static void names_list(const json_t *item, char *out, size_t len)
+{
+	const char *name;
+	json_t *typed;
+
+	out[0] = '\0';
+	json_object_foreach((json_t *)item, name, typed) {
+		strlcat(out, out[0] == '\0' ? "" : ", ", len);
+		strlcat(out, text_bad_byte(name, strlen(name)) == 0 ? name : "?", len);
+	}
+}
+
 /* The app that stops the resource is the holder of its lock. */
 static int guard_record(const json_t *item, const char *resource, struct atlock_foreign_record *record,
 			struct atlock_why *why)
 {
-	static const char *const owners[] = { "owner", "lockedBy", "holder", "app", NULL };
-	static const char *const ends[] = { "expiry", "expiresAt", "ttl", NULL };
-	const char *app = attribute_of(item, owners);
+	const char *app = attribute_of(item, guard_owners);
+	const char *end = attribute_of(item, guard_ends);
+	char names[200];
 	int err = atlock_component_check(resource, why);
 
-	if (err == 0)
-		err = atlock_app_check(app, why);
+	if (err < 0)
+		return err;
+	names_list(item, names, sizeof(names));
+	if (app[0] == '\0')
+		return why_set(why, -EINVAL, ATLOCK_INVALID_REQUEST,
+			       GUARD
+			       "%.100s names no owner (owner, lockedBy, lockOwner, holder, app, appName): it has %s",
+			       resource, names);
+	/* A lock that never ends would stop nobody else for ever: the end is not guessed. */
+	if (seconds_left(end) == ATLOCK_NEVER)
+		return why_set(why, -EINVAL, ATLOCK_INVALID_REQUEST,
+			       GUARD
+			       "%.100s has no time at which it ends (expiry, expiresAt, expires_at, ttl): it has %s",
+			       resource, names);
+	err = atlock_app_check(app, why);
 	if (err < 0)
 		return err;
 	snprintf(record->path, sizeof(record->path), "shared/%s/stop", resource);
 	strlcpy(record->who, app, sizeof(record->who));
-	return lease_text(seconds_left(attribute_of(item, ends)), "", record, why);
+	return lease_text(seconds_left(end), "", record, why);
 }
 
 int dynamo_record(const struct json_t *item, struct atlock_foreign_record *record, struct atlock_why *why)
 {
+	char names[200];
 	const char *name;
 	json_t *typed;
 
@@ -131,6 +163,7 @@ int dynamo_record(const struct json_t *item, struct atlock_foreign_record *recor
 		if (text != NULL && strncmp(text, GUARD, strlen(GUARD)) == 0)
 			return guard_record(item, text + strlen(GUARD), record, why);
 	}
+	names_list(item, names, sizeof(names));
 	return why_set(why, -EINVAL, ATLOCK_INVALID_REQUEST,
-		       "is neither a lease (lockName, namespace, owner, ...) nor a key " GUARD "...");
+		       "is neither a lease (lockName, namespace, owner, ...) nor a key " GUARD "...: it has %s", names);
 }

@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "atlantis.h"
+#include "holder.h"
 #include "lock_name.h"
 #include "other_records.h"
 #include "text.h"
@@ -103,10 +104,10 @@ int enhanced_record(const struct json_t *value, const char *key, int64_t ttl, bo
 	if (err < 0)
 		return err;
 	/* A waiter's ticket is the importing user's: its owner there is told in its name. */
-	if (waits)
-		strlcpy(record->who, owner, sizeof(record->who));
-	else if (pull[0] != '\0')
+	if (pull[0] != '\0')
 		snprintf(record->who, sizeof(record->who), "pr:%s", pull);
+	else if (waits)
+		strlcpy(record->who, owner, sizeof(record->who));
 	else
 		strlcpy(record->who, "enhanced", sizeof(record->who));
 	if (atlock_caller_init(&caller, owner, record->who, 0) < 0)
@@ -161,20 +162,68 @@ static json_t *enhanced_make(const json_t *lock, json_t *resource, int64_t left)
 	return value;
 }
 
+/* A waiter of a session or a process has its user's name there, any other the name that it waits under. */
+static json_t *waiter_make(const json_t *waiter, json_t *resource)
+{
+	const char *owner = atlantis_string(waiter, "owner");
+	const char *who = atlantis_string(waiter, "who");
+	enum atlock_priority priority = ATLOCK_NORMAL;
+	json_t *metadata = json_pack("{s:s, s:s}", "user", owner, "who", who);
+	char id[64];
+
+	if (strncmp(who, "pr:", 3) == 0)
+		json_object_set_new(metadata, "pull_request", json_string(who + 3));
+	(void)atlock_priority_parse(atlantis_string(waiter, "priority"), &priority);
+	snprintf(id, sizeof(id), "ticket_%" PRId64, (int64_t)atlantis_integer(waiter, "ticket"));
+	return json_pack("{s:s, s:O, s:s, s:i, s:s, s:s, s:o, s:i}", "id", id, "resource", resource, "state", "pending",
+			 "priority", (int)priority, "owner", holder_kind(who) == HOLDER_PLAIN ? who : owner,
+			 "requested_at", atlantis_string(waiter, "since"), "metadata", metadata, "version", 1);
+}
+
+/* The manager's own score of a request, (4 - priority) * 1e6 + seconds: those that it queues later go on behind these. */
+static double waiter_score(const json_t *waiter)
+{
+	enum atlock_priority priority = ATLOCK_NORMAL;
+	struct tm tm = { .tm_sec = 0 };
+
+	(void)atlock_priority_parse(atlantis_string(waiter, "priority"), &priority);
+	(void)strptime(atlantis_string(waiter, "since"), "%Y-%m-%dT%H:%M:%S", &tm);
+	return (4 - (int)priority) * 1e6 + (double)timegm(&tm);
+}
+
+/* A waiter's line names its lock alone. */
+static void parts_add(json_t *waiter)
+{
+	struct atlock_parts parts;
+	struct atlock_name name;
+
+	if (atlock_name_parse(atlantis_string(waiter, "lock"), &name, NULL) < 0 || atlock_name_split(&name, &parts) < 0)
+		return;
+	json_object_set_new(waiter, "repo", json_string(parts.repo));
+	json_object_set_new(waiter, "dir", json_string(parts.dir));
+	json_object_set_new(waiter, "workspace", json_string(parts.workspace));
+	json_object_set_new(waiter, "project", json_string(parts.project));
+}
+
 int atlock_foreign_enhanced(const char *line, size_t len, struct atlock_foreign_record *record, struct atlock_why *why)
 {
 	json_t *lock = atlantis_parse(line, len, "a line of locks.jsonl", why);
-	json_t *resource = lock == NULL ? NULL : resource_make(lock, atlantis_string(lock, "lock"));
+	bool waits = lock != NULL && strcmp(atlantis_string(lock, "kind"), "waiter") == 0;
+	json_t *resource;
 	json_t *value = NULL;
 	int64_t left;
 	int err = lock == NULL ? -EBADMSG : 1;
 
 	atlock_foreign_clear(record);
-	if (resource != NULL && strcmp(atlantis_string(lock, "kind"), "lock") == 0) {
-		left = time_left(lock, -1);
-		value = enhanced_make(lock, resource, left);
-		record->kind = ATLOCK_FOREIGN_LEASE;
+	if (waits)
+		parts_add(lock);
+	resource = lock == NULL ? NULL : resource_make(lock, atlantis_string(lock, "lock"));
+	if (resource != NULL) {
+		left = waits ? 0 : time_left(lock, -1);
+		value = waits ? waiter_make(lock, resource) : enhanced_make(lock, resource, left);
+		record->kind = waits ? ATLOCK_FOREIGN_WAITER : ATLOCK_FOREIGN_LEASE;
 		record->ttl = left > 0 ? left : 0;
+		record->score = waits ? waiter_score(lock) : 0;
 		strlcpy(record->path, atlantis_string(lock, "lock"), sizeof(record->path));
 		if (asprintf(&record->key, "%s:%s:%s", atlantis_string(resource, "namespace"),
 			     atlantis_string(resource, "path"), atlantis_string(resource, "workspace")) < 0)

@@ -14,7 +14,8 @@
 
 _Static_assert((int)FOREIGN_LOCK == (int)ATLOCK_FOREIGN_LOCK && (int)FOREIGN_PULL == (int)ATLOCK_FOREIGN_PULL &&
 		       (int)FOREIGN_GLOBAL == (int)ATLOCK_FOREIGN_GLOBAL &&
-		       (int)FOREIGN_ENHANCED == (int)ATLOCK_FOREIGN_LEASE && FOREIGN_OLDER == ATLOCK_FOREIGN_OLDER,
+		       (int)FOREIGN_ENHANCED == (int)ATLOCK_FOREIGN_LEASE && FOREIGN_OLDER == ATLOCK_FOREIGN_OLDER &&
+		       FOREIGN_WATCH == ATLOCK_FOREIGN_WATCH,
 	       "one numbering");
 
 static const char *const buckets[ATLOCK_FOREIGN_KINDS] = {
@@ -139,7 +140,7 @@ int atlock_foreign_open(struct atlock_foreign **out, const char *from, unsigned 
 		return atlantis_no_memory(why);
 	}
 	if (err == 0)
-		err = foreign_open(&foreign->store, from, flags & FOREIGN_OLDER, error);
+		err = foreign_open(&foreign->store, from, flags & (FOREIGN_OLDER | FOREIGN_WATCH), error);
 	if (err < 0) {
 		free(foreign);
 		return fail(why, err, error);
@@ -403,6 +404,22 @@ int atlock_foreign_again(struct atlock_foreign *foreign, struct atlock_why *why)
 	return err < 0 ? fail(why, err, foreign->store->error) : 0;
 }
 
+bool atlock_foreign_changed(struct atlock_foreign *foreign)
+{
+	return foreign->store == NULL || foreign_changed(foreign->store);
+}
+
+int atlock_foreign_watch(const struct atlock_foreign *foreign)
+{
+	return foreign->store == NULL ? -1 : foreign->store->watch;
+}
+
+int64_t atlock_foreign_flushes(const struct atlock_foreign *foreign, int64_t *before)
+{
+	*before = foreign->store == NULL ? -1 : foreign->store->flushes_before;
+	return foreign->store == NULL ? -1 : foreign->store->flushes;
+}
+
 void atlock_foreign_keys(struct atlock_foreign *foreign, int parts)
 {
 	foreign->parts = parts;
@@ -478,6 +495,17 @@ int atlock_foreign_change(struct atlock_foreign *foreign, struct atlock_foreign_
 		return err < 0 ? fail(why, err, foreign->store->error) : 1;
 	item.key = slice_of(atlock_foreign_key(record));
 	err = foreign_change(foreign->store, &item, old == NULL ? NULL : &before);
+	return err < 0 ? fail(why, err, foreign->store->error) : err;
+}
+
+int atlock_foreign_enqueue(struct atlock_foreign *foreign, const struct atlock_foreign_record *record,
+			   struct atlock_why *why)
+{
+	int err;
+
+	if (foreign->store == NULL)
+		return refuse_write(why);
+	err = foreign_enqueue(foreign->store, record->key, record->value, record->score);
 	return err < 0 ? fail(why, err, foreign->store->error) : err;
 }
 

@@ -1,6 +1,6 @@
 /*
  * Records of other systems than Atlantis itself, and what they are in the tree: the enhanced lock manager's, which are JSON in a Redis,
- * and items of DynamoDB tables, those of a lease service and of the guard of shared databases. They are only read. Private to core/.
+ * and items of DynamoDB tables, those of a lease service and of the guard of shared databases. Private to core/.
  */
 #ifndef CORE_OTHER_RECORDS_H
 #define CORE_OTHER_RECORDS_H

@@ -1,5 +1,7 @@
 #include "health.h"
 
+#include <bsd/string.h>
+#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -14,6 +16,8 @@
 #include "memory.h"
 #include "op.h"
 #include "space.h"
+#include "text.h"
+#include "why.h"
 
 #define SEARCH_LATE (10 * ATLOCK_SECOND) /* what a search may take */
 #define PROBE_EVERY ATLOCK_SECOND
@@ -26,6 +30,7 @@
 #define STEP_LEAST ATLOCK_SECOND
 #define STEP_SHOWN (300 * ATLOCK_SECOND)
 #define DROP_SHOWN (600 * ATLOCK_SECOND)
+#define NOTE_SHOWN (600 * ATLOCK_SECOND)
 #define MEMORY_LEAST (UINT64_C(64) << 20)
 
 static const char *const level_names[] = {
@@ -289,6 +294,75 @@ void health_searched(struct atlock *al, int result)
 	pthread_mutex_unlock(&health->mutex);
 }
 
+/* --- What the mirror says --- */
+
+static bool is_noted(const struct health *health)
+{
+	return health->noted != 0 && steady_now() - health->noted < NOTE_SHOWN;
+}
+
+static enum health_level check_mirror(const struct look *look, char *text, size_t len)
+{
+	const struct health *health = &look->health;
+
+	if (!is_noted(health) || (health->conflicts == 0 && health->note[0] == '\0'))
+		return HEALTH_OK;
+	if (health->conflicts == 0)
+		(void)snprintf(text, len, "%s", health->note);
+	else
+		(void)snprintf(text, len, "%" PRIu64 " conflict%s with Atlantis: %s", health->conflicts,
+			       health->conflicts == 1 ? "" : "s", health->note);
+	return HEALTH_DEGRADED;
+}
+
+uint64_t health_conflicts(struct atlock *al)
+{
+	struct health *health = al->health;
+	uint64_t conflicts;
+
+	pthread_mutex_lock(&health->mutex);
+	conflicts = is_noted(health) ? health->conflicts : 0;
+	pthread_mutex_unlock(&health->mutex);
+	return conflicts;
+}
+
+static int note_refuse(struct atlock_why *why)
+{
+	return why_set(why, -EINVAL, ATLOCK_INVALID_REQUEST,
+		       "what can be written here is a line mirror=<number of conflicts> <text>");
+}
+
+int atlock_health_note(struct atlock *al, const struct atlock_caller *caller, const char *line, size_t len,
+		       struct atlock_why *why)
+{
+	static const char key[] = "mirror=";
+	char text[HEALTH_TEXT + 32];
+	uint64_t conflicts;
+	char *rest;
+
+	if (!caller->admin)
+		return why_set(why, -EPERM, ATLOCK_PERMISSION_DENIED,
+			       "administrators and their mirror write to health");
+	if (len > 0 && line[len - 1] == '\n')
+		len--;
+	if (len >= sizeof(text))
+		len = sizeof(text) - 1;
+	memcpy(text, line, len);
+	text[len] = '\0';
+	if (len <= strlen(key) || strncmp(text, key, strlen(key)) != 0 || !isdigit((unsigned char)text[strlen(key)]) ||
+	    text_bad_byte(text, len) != 0)
+		return note_refuse(why);
+	conflicts = strtoull(text + strlen(key), &rest, 10);
+	if (*rest != '\0' && *rest != ' ')
+		return note_refuse(why);
+	pthread_mutex_lock(&al->health->mutex);
+	al->health->noted = steady_now();
+	al->health->conflicts = conflicts;
+	strlcpy(al->health->note, *rest == ' ' ? rest + 1 : "", sizeof(al->health->note));
+	pthread_mutex_unlock(&al->health->mutex);
+	return 0;
+}
+
 /* Scripts read the names. */
 static const struct {
 	const char *name;
@@ -297,6 +371,7 @@ static const struct {
 	{ "store", check_store },   { "room", check_space },  { "sweeper", check_sweeper },
 	{ "writer", check_writer }, { "clock", check_clock }, { "memory", check_memory },
 	{ "hooks", check_hooks },   { "ends", check_ends },   { "deadlocks", check_deadlocks },
+	{ "mirror", check_mirror },
 };
 
 /* The difference of wall time and lease time is constant unless the wall clock is set. */
@@ -329,6 +404,9 @@ static void look_take(struct atlock *al, struct look *look)
 	look->health.step = health->step;
 	look->health.searched = health->searched;
 	look->health.search = health->search;
+	look->health.noted = health->noted;
+	look->health.conflicts = health->conflicts;
+	memcpy(look->health.note, health->note, sizeof(health->note));
 	pthread_mutex_unlock(&health->mutex);
 }
 

@@ -14,6 +14,8 @@
 
 #include "atlock.h"
 
+#define HEALTH_TEXT 160
+
 enum health_level { HEALTH_OK, HEALTH_DEGRADED, HEALTH_FAILING };
 
 /* All times are as of steady_now(). */
@@ -29,15 +31,18 @@ struct health {
 	int64_t searched; /* when the last search of all waits for deadlocks ended, or the manager opened */
 	int search;       /* its result */
 	int64_t step;     /* by how much the wall clock was set at `stepped` */
+	int64_t noted;    /* when the mirror last said how it is; 0: never */
+	uint64_t conflicts;
+	char note[HEALTH_TEXT]; /* what it said is wrong */
 };
 
 struct health_check {
 	const char *name;
 	enum health_level level;
-	char text[160]; /* what is wrong; empty if nothing is */
+	char text[HEALTH_TEXT]; /* what is wrong; empty if nothing is */
 };
 
-#define HEALTH_CHECKS 9
+#define HEALTH_CHECKS 10
 
 struct health_report {
 	enum health_level level; /* of the worst check */
@@ -53,6 +58,9 @@ void health_run(struct atlock *al);
 
 /* Notes that all waits were searched for deadlocks, with this result. */
 void health_searched(struct atlock *al, int result);
+
+/* How many locks the mirror last found to be another's on the other side. */
+uint64_t health_conflicts(struct atlock *al);
 
 /* Makes all checks. With `probe` the store is checked by a commit, else by the result of the last one. */
 void health_look(struct atlock *al, bool probe, struct health_report *out);

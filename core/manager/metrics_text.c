@@ -29,6 +29,7 @@ struct sample {
 	uint64_t memory;
 	uint64_t health;
 	uint64_t search_late;
+	uint64_t conflicts;
 	uint64_t owners_swept;
 	uint64_t ends;
 	uint64_t waiters[ATLOCK_PRIORITIES];
@@ -117,6 +118,7 @@ static void sample_take(struct atlock *al, struct sample *sample)
 	sample->hook_dropped = sample->hook.dropped;
 	sample->hook_breaker = sample->hook.breaker;
 	sample->hook_opened = sample->hook.opened;
+	sample->conflicts = health_conflicts(al);
 	sample->ends = ends_count(al);
 	sample->owners_swept = atomic_load_explicit(&al->owners_swept, memory_order_relaxed);
 }
@@ -265,6 +267,8 @@ static const struct {
 	{ "memory_resident_bytes", "gauge", "Memory of the daemon.", offsetof(struct sample, memory), false },
 	{ "deadlock_search_failing", "gauge", "1 while the periodic search for deadlocks fails or does not end.",
 	  offsetof(struct sample, search_late), false },
+	{ "mirror_conflicts", "gauge", "Locks that atlock mirror found to be another's on the other side.",
+	  offsetof(struct sample, conflicts), false },
 	{ "owners_swept_total", "counter", "URLs below owners/ whose leftovers were set right.",
 	  offsetof(struct sample, owners_swept), false },
 	{ "unwritten_ends", "gauge",

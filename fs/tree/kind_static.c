@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "attr.h"
+#include "call_user.h"
 #include "handle.h"
 #include "rows.h"
 #include "why_lines.h"
@@ -45,6 +46,26 @@ static int health_stat(struct call *call, struct node *node, struct stat *st, st
 {
 	(void)node;
 	return static_stat(call, health_known, 0, st, life);
+}
+
+/* `atlock mirror` notes here what it sees: no other program can. */
+static int health_open(struct call *call, struct node *node, struct handle *handle)
+{
+	int err = handle_writes(handle) ? caller_keep(call, handle) : 0;
+
+	(void)node;
+	if (err == 0 && handle_writes(handle) && !handle_caller(handle)->admin)
+		err = call_refuse(call, -EACCES, ATLOCK_PERMISSION_DENIED,
+				  "administrators and their mirror write to health");
+	return err;
+}
+
+static int health_write(struct call *call, struct node *node, struct handle *handle, const char *data, size_t len)
+{
+	const struct atlock_caller *caller = handle_caller(handle);
+
+	(void)node;
+	return caller == NULL ? -EBADF : atlock_health_note(call->al, caller, data, len, &call->why);
 }
 
 static int why_file_text(struct call *call, struct node *node, struct handle *handle, char **text, size_t *len)
@@ -122,9 +143,12 @@ static int readme_stat(struct call *call, struct node *node, struct stat *st, st
 
 const struct kind kind_health = {
 	.type = S_IFREG,
-	.hint = "it is written by the file system alone",
+	.hint = "it is written by the file system and by atlock mirror alone",
 	.passing = true,
+	.permits = true,
 	.stat = health_stat,
+	.open = health_open,
+	.write = health_write,
 	.text = health_text,
 };
 const struct kind kind_why = {

@@ -2,12 +2,17 @@
  * Reads Atlantis' records from a Bolt file, in key order, without writing to it. The walk keeps one page per level in
  * memory. It is stricter than Bolt where a damaged byte could make records vanish: keys must ascend, as Bolt's searches
  * need, and a bucket that Atlantis does not have is an error.
+ *
+ * A file that a running Atlantis has open can be read, too (FOREIGN_WATCH). Bolt writes a transaction into pages that the state before
+ * does not use, and only then the meta page; the pages that it frees are written by the transaction after it. So what was read is one
+ * state if the newest meta page is still the same afterwards; if not, it is read again.
  */
 #include "bolt.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,6 +46,7 @@ struct bolt {
 	struct slice last; /* previous key of the same tree; points into a page still in memory, or into `copy` */
 	unsigned char *copy;
 	unsigned int found; /* buckets found, a bit per kind */
+	char *path;         /* of a file that is read while it changes; else NULL */
 };
 
 static int bad(struct bolt *bolt, const char *what)
@@ -147,49 +153,8 @@ static int step(struct bolt *bolt, struct foreign_item *out)
 	return key_follows(bolt, entry.key);
 }
 
-static int bolt_next(struct foreign *foreign, struct foreign_item *out)
-{
-	struct bolt *bolt = (struct bolt *)foreign;
-	int rc = 2;
-
-	while (rc == 2)
-		rc = bolt->depth == 0 ? 1 : step(bolt, out);
-	if (rc == 1 && bolt->found == 0) {
-		bolt->file.page = bolt->file.root;
-		return bad(bolt, "has no bucket of Atlantis' below it");
-	}
-	return rc;
-}
-
-/* The file is open and locked, so its state is the one that was read. */
-static int bolt_again(struct foreign *foreign)
-{
-	struct bolt *bolt = (struct bolt *)foreign;
-
-	while (bolt->depth > 0)
-		level_pop(bolt);
-	bolt->found = 0;
-	memset(bolt->file.seen, 0, (size_t)(bolt->file.pages / 8 + 1));
-	return level_push(bolt, bolt->file.root, NULL, -1);
-}
-
-static void bolt_close(struct foreign *foreign)
-{
-	struct bolt *bolt = (struct bolt *)foreign;
-
-	while (bolt->depth > 0)
-		level_pop(bolt);
-	if (bolt->file.fd >= 0)
-		close(bolt->file.fd);
-	free(bolt->file.seen);
-	free(bolt->copy);
-	free(bolt);
-}
-
-static const struct foreign_type bolt_type = { .next = bolt_next, .again = bolt_again, .close = bolt_close };
-
 /* Bolt locks a file while it is open. While this process has that lock too, no Atlantis can begin to write. */
-static int file_open(struct bolt_file *file, const char *path)
+static int file_open(struct bolt_file *file, const char *path, bool lock)
 {
 	struct stat st;
 
@@ -198,7 +163,7 @@ static int file_open(struct bolt_file *file, const char *path)
 		return foreign_fail(&file->base, -errno, "%s: %s", path, strerror(errno));
 	if (!S_ISREG(st.st_mode))
 		return foreign_fail(&file->base, S_ISDIR(st.st_mode) ? -EISDIR : -EINVAL, "%s is not a file", path);
-	if (flock(file->fd, LOCK_SH | LOCK_NB) != 0)
+	if (lock && flock(file->fd, LOCK_SH | LOCK_NB) != 0)
 		return foreign_fail(&file->base, errno == EWOULDBLOCK ? -EBUSY : -errno,
 				    errno == EWOULDBLOCK
 					    ? "%s is in use by a running Atlantis: stop it first, or read a copy"
@@ -211,6 +176,88 @@ static int file_open(struct bolt_file *file, const char *path)
 	return 0;
 }
 
+/* Whether the file at that path has another state than the one that is being read. */
+static bool bolt_changed(struct foreign *foreign)
+{
+	struct bolt *bolt = (struct bolt *)foreign;
+	struct bolt_file now = { .fd = bolt->file.fd };
+	struct stat there;
+	struct stat st;
+	bool changed;
+
+	if (bolt->path == NULL)
+		return true;
+	if (stat(bolt->path, &there) != 0 || fstat(now.fd, &st) != 0 || there.st_ino != st.st_ino ||
+	    there.st_dev != st.st_dev)
+		return true;
+	now.size = (uint64_t)st.st_size;
+	changed = bolt_meta_read(&now, 0) < 0 || now.transaction != bolt->file.transaction;
+	free(now.seen);
+	return changed;
+}
+
+/* What looks damaged, or complete, means nothing if Atlantis wrote meanwhile. */
+static int bolt_judge(struct bolt *bolt, int rc)
+{
+	if (rc == 0 || bolt->path == NULL || !bolt_changed(&bolt->file.base))
+		return rc;
+	return foreign_fail(&bolt->file.base, -EAGAIN, "%s changes while it is read", bolt->path);
+}
+
+static int bolt_next(struct foreign *foreign, struct foreign_item *out)
+{
+	struct bolt *bolt = (struct bolt *)foreign;
+	int rc = 2;
+
+	while (rc == 2)
+		rc = bolt->depth == 0 ? 1 : step(bolt, out);
+	if (rc == 1 && bolt->found == 0) {
+		bolt->file.page = bolt->file.root;
+		rc = bad(bolt, "has no bucket of Atlantis' below it");
+	}
+	return bolt_judge(bolt, rc);
+}
+
+/* A file that is open and locked has the state that was read. */
+static int bolt_again(struct foreign *foreign)
+{
+	struct bolt *bolt = (struct bolt *)foreign;
+	int err = 0;
+
+	while (bolt->depth > 0)
+		level_pop(bolt);
+	bolt->found = 0;
+	if (bolt->path != NULL) {
+		close(bolt->file.fd);
+		err = file_open(&bolt->file, bolt->path, false);
+		if (err == 0)
+			err = bolt_meta_read(&bolt->file, 0);
+	} else {
+		memset(bolt->file.seen, 0, (size_t)(bolt->file.pages / 8 + 1));
+	}
+	if (err == 0)
+		err = level_push(bolt, bolt->file.root, NULL, -1);
+	return bolt->file.fd < 0 ? err : bolt_judge(bolt, err);
+}
+
+static void bolt_close(struct foreign *foreign)
+{
+	struct bolt *bolt = (struct bolt *)foreign;
+
+	while (bolt->depth > 0)
+		level_pop(bolt);
+	if (bolt->file.fd >= 0)
+		close(bolt->file.fd);
+	free(bolt->file.seen);
+	free(bolt->copy);
+	free(bolt->path);
+	free(bolt);
+}
+
+static const struct foreign_type bolt_type = {
+	.next = bolt_next, .again = bolt_again, .changed = bolt_changed, .close = bolt_close
+};
+
 int bolt_open(struct foreign **out, const char *path, unsigned int flags, char error[FOREIGN_ERROR_MAX])
 {
 	struct bolt *bolt = calloc(1, sizeof(*bolt));
@@ -222,7 +269,10 @@ int bolt_open(struct foreign **out, const char *path, unsigned int flags, char e
 	}
 	bolt->file.base.type = &bolt_type;
 	bolt->file.fd = -1;
-	err = file_open(&bolt->file, path);
+	bolt->file.base.watch = -1;
+	if (flags & FOREIGN_WATCH)
+		bolt->path = strdup(path);
+	err = file_open(&bolt->file, path, !(flags & FOREIGN_WATCH));
 	if (err == 0)
 		err = bolt_meta_read(&bolt->file, flags);
 	if (err == 0)

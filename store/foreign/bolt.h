@@ -33,7 +33,8 @@ struct bolt_file {
 	uint64_t size;
 	uint32_t page_size;
 	uint64_t root;
-	uint64_t pages;      /* first page number not in use */
+	uint64_t pages; /* first page number not in use */
+	uint64_t transaction;
 	unsigned char *seen; /* a bit per page: a valid tree has each page once */
 	uint64_t page;       /* being read, for error texts */
 };

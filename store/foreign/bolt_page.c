@@ -131,11 +131,13 @@ int bolt_meta_read(struct bolt_file *file, unsigned int flags)
 	file->page_size = metas[newest].page_size;
 	file->root = metas[newest].root;
 	file->pages = metas[newest].pages;
+	file->transaction = metas[newest].transaction;
 	file->page = file->size / file->page_size;
 	if (file->pages < 3 || file->pages > file->page)
 		return foreign_fail(&file->base, -EBADMSG,
 				    "page %" PRIu64 ": the file ends here, but has %" PRIu64 " pages: it was cut short",
 				    file->page, file->pages);
+	free(file->seen);
 	file->seen = calloc(1, (size_t)(file->pages / 8 + 1));
 	return file->seen == NULL ? foreign_fail(&file->base, -ENOMEM, "out of memory") : 0;
 }

@@ -15,6 +15,7 @@
 
 #include "slice.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Of Atlantis; and, only in a Redis, of its enhanced lock manager: a lock, and a member of a lock's queue. */
@@ -37,6 +38,8 @@ struct foreign_item {
 
 #define FOREIGN_ERROR_MAX 320
 #define FOREIGN_OLDER 1U /* a Bolt file whose newest state is damaged: read the one before it */
+#define FOREIGN_WATCH \
+	4U /* a Redis: be told of changes, where it tells; a Bolt file: read it while Atlantis has it open */
 
 struct foreign;
 
@@ -45,6 +48,8 @@ struct foreign_type {
 	int (*again)(struct foreign *foreign);
 	int (*get)(struct foreign *foreign, enum foreign_kind kind, const char *key, struct slice *out);
 	int (*change)(struct foreign *foreign, const struct foreign_item *item, const struct slice *old);
+	int (*enqueue)(struct foreign *foreign, const char *key, const char *member, double score);
+	bool (*changed)(struct foreign *foreign);
 	void (*close)(struct foreign *foreign);
 };
 
@@ -55,6 +60,10 @@ struct foreign {
 	uint64_t others;    /* keys there that are another program's */
 	char other[200];    /* the first of them, with commas between */
 	unsigned int nodes; /* of a Redis Cluster, of which one was read; 0: it is none */
+	/* How often the server had been told to forget all it has, before and after its keys were read; -1: not known. */
+	int64_t flushes_before;
+	int64_t flushes;
+	int watch; /* a descriptor that can be read when something changed; -1: nobody tells */
 	char error[FOREIGN_ERROR_MAX];
 };
 
@@ -68,6 +77,12 @@ int foreign_next(struct foreign *foreign, struct foreign_item *out);
 /* Begins again with the first record, as they are now. */
 int foreign_again(struct foreign *foreign);
 
+/*
+ * Whether something may have changed since the last call: true unless the source tells of changes and has told of none. A source that stops
+ * telling has `watch` -1 from then on.
+ */
+bool foreign_changed(struct foreign *foreign);
+
 /* The value at one key: 0 or 1 (none). Valid until the next call. -EROFS for a file. */
 int foreign_get(struct foreign *foreign, enum foreign_kind kind, const char *key, struct slice *out);
 
@@ -76,6 +91,9 @@ int foreign_get(struct foreign *foreign, enum foreign_kind kind, const char *key
  * value is still `old` (NULL: none). If not, returns 1 and writes nothing. -EROFS for a file.
  */
 int foreign_change(struct foreign *foreign, const struct foreign_item *item, const struct slice *old);
+
+/* Adds a member to a queue of the enhanced manager's: 0, or 1 if it has it. -EROFS for a file. */
+int foreign_enqueue(struct foreign *foreign, const char *key, const char *member, double score);
 
 /*
  * Makes a new Bolt file at `path` with these records, in any order. It is whole and on the disk before the name is there. -EEXIST: there
@@ -86,6 +104,6 @@ int bolt_write(const char *path, const struct foreign_item *items, size_t count,
 /* For implementations. */
 int foreign_fail(struct foreign *foreign, int err, const char *format, ...) __attribute__((format(printf, 3, 4)));
 int bolt_open(struct foreign **out, const char *path, unsigned int flags, char error[FOREIGN_ERROR_MAX]);
-int redis_atlantis_open(struct foreign **out, const char *text, char error[FOREIGN_ERROR_MAX]);
+int redis_atlantis_open(struct foreign **out, const char *text, unsigned int flags, char error[FOREIGN_ERROR_MAX]);
 
 #endif

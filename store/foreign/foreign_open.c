@@ -9,7 +9,7 @@ int foreign_open(struct foreign **out, const char *uri, unsigned int flags, char
 	const char *scheme = strstr(uri, "://");
 
 	if (strncmp(uri, "redis://", strlen("redis://")) == 0)
-		return redis_atlantis_open(out, uri, error);
+		return redis_atlantis_open(out, uri, flags, error);
 	if (scheme != NULL) {
 		snprintf(error, FOREIGN_ERROR_MAX, "%.*s:// is not understood: give a file, or redis://host:port/db",
 			 (int)(scheme - uri), uri);
@@ -34,6 +34,11 @@ int foreign_again(struct foreign *foreign)
 	return foreign->type->again(foreign);
 }
 
+bool foreign_changed(struct foreign *foreign)
+{
+	return foreign->type->changed == NULL || foreign->type->changed(foreign);
+}
+
 static int refuse_file(struct foreign *foreign)
 {
 	return foreign_fail(foreign, -EROFS, "a Bolt file is only read: write to a Redis, or print JSON lines");
@@ -42,6 +47,12 @@ static int refuse_file(struct foreign *foreign)
 int foreign_get(struct foreign *foreign, enum foreign_kind kind, const char *key, struct slice *out)
 {
 	return foreign->type->get == NULL ? refuse_file(foreign) : foreign->type->get(foreign, kind, key, out);
+}
+
+int foreign_enqueue(struct foreign *foreign, const char *key, const char *member, double score)
+{
+	return foreign->type->enqueue == NULL ? refuse_file(foreign)
+					      : foreign->type->enqueue(foreign, key, member, score);
 }
 
 int foreign_change(struct foreign *foreign, const struct foreign_item *item, const struct slice *old)

@@ -14,13 +14,11 @@
 #include <string.h>
 
 #include "foreign.h"
-#include "redis_uri.h"
+#include "redis_nodes.h"
 
 #define SCAN "500"
 #define SCANS_MAX 1000000 /* a Redis that needs more SCAN calls is not Atlantis' */
 #define BATCH 100
-#define CONNECT_SECONDS 5
-#define ANSWER_SECONDS 10
 #define KEYS_MAX (UINT64_C(50) * 1000 * 1000)
 
 static const char *const prefixes[] = {
@@ -31,12 +29,16 @@ static const char *const prefixes[] = {
 	[FOREIGN_QUEUE] = "atlantis:enhanced:queue:",
 };
 
-/* A key with its NUL-terminated copy; keys with a NUL in them are not Atlantis'. */
+/* Keys with a NUL in them are not Atlantis'. */
+struct redis_key {
+	char *text;
+	size_t node; /* that has it */
+};
+
 struct redis {
 	struct foreign base;
-	redisContext *context;
-	char where[300]; /* host and port, for error texts */
-	char **keys;
+	struct redis_nodes nodes;
+	struct redis_key *keys;
 	size_t count;
 	size_t capacity;
 	size_t asked;        /* keys whose values have been requested */
@@ -47,54 +49,6 @@ struct redis {
 	size_t member;       /* next in it */
 	const char *queue;   /* its key, without prefix */
 };
-
-/*
- * Reports the failure of the last command. The server's texts may be long, never contain a password, and are one
- * line.
- */
-static int fail(struct redis *redis, const redisReply *reply)
-{
-	if (reply != NULL)
-		return foreign_fail(&redis->base,
-				    strncmp(reply->str, "NOAUTH", 6) == 0 || strncmp(reply->str, "WRONGPASS", 9) == 0 ||
-						    strncmp(reply->str, "NOPERM", 6) == 0
-					    ? -EACCES
-					    : -EIO,
-				    "%s: %.160s", redis->where, reply->str);
-	if (redis->context == NULL)
-		return foreign_fail(&redis->base, -ENOMEM, "out of memory");
-	return foreign_fail(&redis->base, -EHOSTDOWN, "%s: %s", redis->where,
-			    redis->context->err == REDIS_ERR_IO ? strerror(errno) : redis->context->errstr);
-}
-
-/* Runs one command; NULL once its failure has been noted. */
-static redisReply *ask(struct redis *redis, int *err, int argc, const char **argv, const size_t *lens)
-{
-	redisReply *reply = redisCommandArgv(redis->context, argc, argv, lens);
-
-	*err = 0;
-	if (reply != NULL && reply->type != REDIS_REPLY_ERROR)
-		return reply;
-	*err = fail(redis, reply);
-	freeReplyObject(reply);
-	return NULL;
-}
-
-static redisReply *ask_words(struct redis *redis, int *err, const char *a, const char *b, const char *c)
-{
-	const char *argv[] = { a, b, c };
-
-	return ask(redis, err, c != NULL ? 3 : b != NULL ? 2 : 1, argv, NULL);
-}
-
-/* Runs a command for its effect alone. */
-static int tell(struct redis *redis, const char *a, const char *b, const char *c)
-{
-	int err;
-
-	freeReplyObject(ask_words(redis, &err, a, b, c));
-	return err;
-}
 
 static int key_kind(const char *key)
 {
@@ -129,15 +83,16 @@ static int key_add(struct redis *redis, const redisReply *key)
 	}
 	if (redis->count == redis->capacity) {
 		size_t capacity = redis->capacity * 2 + 256;
-		char **keys = reallocarray(redis->keys, capacity, sizeof(*keys));
+		struct redis_key *keys = reallocarray(redis->keys, capacity, sizeof(*keys));
 
 		if (keys == NULL || capacity > KEYS_MAX)
-			return foreign_fail(&redis->base, -ENOMEM, "%s: too many keys for the memory", redis->where);
+			return foreign_fail(&redis->base, -ENOMEM, "%s: too many keys for the memory",
+					    redis->nodes.where);
 		redis->keys = keys;
 		redis->capacity = capacity;
 	}
-	redis->keys[redis->count] = strdup(key->str);
-	if (redis->keys[redis->count] == NULL)
+	redis->keys[redis->count] = (struct redis_key){ strdup(key->str), redis->nodes.now };
+	if (redis->keys[redis->count].text == NULL)
 		return foreign_fail(&redis->base, -ENOMEM, "out of memory");
 	redis->count++;
 	return 0;
@@ -145,7 +100,7 @@ static int key_add(struct redis *redis, const redisReply *key)
 
 static int key_order(const void *a, const void *b)
 {
-	return strcmp(*(char *const *)a, *(char *const *)b);
+	return strcmp(((const struct redis_key *)a)->text, ((const struct redis_key *)b)->text);
 }
 
 static void keys_unique(struct redis *redis)
@@ -155,8 +110,8 @@ static void keys_unique(struct redis *redis)
 	if (redis->count > 0)
 		qsort(redis->keys, redis->count, sizeof(*redis->keys), key_order);
 	for (size_t i = 0; i < redis->count; i++) {
-		if (kept > 0 && strcmp(redis->keys[kept - 1], redis->keys[i]) == 0)
-			free(redis->keys[i]);
+		if (kept > 0 && strcmp(redis->keys[kept - 1].text, redis->keys[i].text) == 0)
+			free(redis->keys[i].text);
 		else
 			redis->keys[kept++] = redis->keys[i];
 	}
@@ -169,7 +124,8 @@ static bool is_list(const redisReply *reply, size_t count)
 	return reply->type == REDIS_REPLY_ARRAY && reply->elements == count;
 }
 
-static int keys_gather(struct redis *redis)
+/* Adds the keys of the node that is being asked. */
+static int node_gather(struct redis *redis)
 {
 	char cursor[32] = "0";
 	unsigned int asked = 0;
@@ -177,7 +133,7 @@ static int keys_gather(struct redis *redis)
 
 	do {
 		const char *argv[] = { "SCAN", cursor, "COUNT", SCAN };
-		redisReply *reply = ask(redis, &err, 4, argv, NULL);
+		redisReply *reply = redis_ask(&redis->nodes, &err, 4, argv, NULL);
 
 		if (reply == NULL)
 			return err;
@@ -185,13 +141,30 @@ static int keys_gather(struct redis *redis)
 		    reply->element[1]->type != REDIS_REPLY_ARRAY ||
 		    strlcpy(cursor, reply->element[0]->str, sizeof(cursor)) >= sizeof(cursor))
 			err = foreign_fail(&redis->base, -EBADMSG, "%s does not answer SCAN as a Redis does",
-					   redis->where);
+					   redis->nodes.where);
 		for (size_t i = 0; err == 0 && i < reply->element[1]->elements; i++)
 			err = key_add(redis, reply->element[1]->element[i]);
 		freeReplyObject(reply);
 		if (err == 0 && ++asked == SCANS_MAX)
-			err = foreign_fail(&redis->base, -EBADMSG, "%s does not come to the end of SCAN", redis->where);
+			err = foreign_fail(&redis->base, -EBADMSG, "%s does not come to the end of SCAN",
+					   redis->nodes.where);
 	} while (err == 0 && strcmp(cursor, "0") != 0);
+	return err;
+}
+
+static int keys_gather(struct redis *redis)
+{
+	int err = redis_nodes_look(&redis->nodes);
+
+	if (err == 0)
+		redis->base.flushes_before = redis_nodes_flushes(&redis->nodes);
+	for (size_t i = 0; err == 0 && i < redis->nodes.count; i++) {
+		err = redis_nodes_use(&redis->nodes, i);
+		if (err == 0)
+			err = node_gather(redis);
+	}
+	if (err == 0)
+		redis->base.flushes = redis_nodes_flushes(&redis->nodes);
 	keys_unique(redis);
 	return err;
 }
@@ -199,7 +172,7 @@ static int keys_gather(struct redis *redis)
 /* Keys of a Cluster may be in different slots of its node, which one command cannot ask for. */
 static size_t batch_size(const struct redis *redis)
 {
-	return redis->base.nodes > 0 ? 1 : BATCH;
+	return redis->nodes.cluster ? 1 : BATCH;
 }
 
 static int batch_read(struct redis *redis)
@@ -209,15 +182,20 @@ static int batch_read(struct redis *redis)
 	int err;
 
 	freeReplyObject(redis->batch);
+	redis->batch = NULL;
 	while (n < batch_size(redis) && redis->asked + n < redis->count) {
-		argv[n + 1] = redis->keys[redis->asked + n];
+		argv[n + 1] = redis->keys[redis->asked + n].text;
 		n++;
 	}
-	redis->batch = ask(redis, &err, (int)n + 1, argv, NULL);
+	err = redis_nodes_use(&redis->nodes, redis->keys[redis->asked].node);
+	if (err < 0)
+		return err;
+	redis->batch = redis_ask(&redis->nodes, &err, (int)n + 1, argv, NULL);
 	if (redis->batch == NULL)
 		return err;
 	if (!is_list(redis->batch, n))
-		return foreign_fail(&redis->base, -EBADMSG, "%s does not answer MGET as a Redis does", redis->where);
+		return foreign_fail(&redis->base, -EBADMSG, "%s does not answer MGET as a Redis does",
+				    redis->nodes.where);
 	redis->asked += n;
 	redis->at = 0;
 	return 0;
@@ -226,7 +204,7 @@ static int batch_read(struct redis *redis)
 static int64_t key_ttl(struct redis *redis, const char *key)
 {
 	int err;
-	redisReply *reply = ask_words(redis, &err, "PTTL", key, NULL);
+	redisReply *reply = redis_ask_words(&redis->nodes, &err, "PTTL", key, NULL);
 	int64_t ttl = reply != NULL && reply->type == REDIS_REPLY_INTEGER && reply->integer >= 0 ? reply->integer : -1;
 
 	freeReplyObject(reply);
@@ -242,7 +220,7 @@ static int queue_read(struct redis *redis, const char *key)
 	freeReplyObject(redis->members);
 	redis->member = 0;
 	redis->queue = key + strlen(prefixes[FOREIGN_QUEUE]);
-	redis->members = ask(redis, &err, 4, argv, NULL);
+	redis->members = redis_ask(&redis->nodes, &err, 4, argv, NULL);
 	return err;
 }
 
@@ -279,7 +257,7 @@ static int redis_next(struct foreign *foreign, struct foreign_item *out)
 			if (err < 0)
 				return err;
 		}
-		key = redis->keys[redis->asked - redis->batch->elements + redis->at];
+		key = redis->keys[redis->asked - redis->batch->elements + redis->at].text;
 		value = redis->batch->element[redis->at++];
 		kind = key_kind(key);
 		if (kind == FOREIGN_QUEUE) {
@@ -317,7 +295,7 @@ static int redis_get(struct foreign *foreign, enum foreign_kind kind, const char
 
 	if (redis->value != NULL)
 		freeReplyObject(redis->value);
-	redis->value = spelled == NULL ? NULL : ask_words(redis, &err, "GET", spelled, NULL);
+	redis->value = spelled == NULL ? NULL : redis_ask_words(&redis->nodes, &err, "GET", spelled, NULL);
 	free(spelled);
 	if (redis->value == NULL)
 		return err;
@@ -342,19 +320,19 @@ static int swap(struct redis *redis, const char *key, struct slice value, int64_
 	const char *argv[] = { value.data == NULL ? "DEL" : "SET", key, value.data, "PX", left };
 	const size_t lens[] = { 3, strlen(key), value.len, 2, (size_t)snprintf(left, sizeof(left), "%" PRId64, ttl) };
 	redisReply *reply;
-	int err = tell(redis, "MULTI", NULL, NULL);
+	int err = redis_tell(&redis->nodes, "MULTI", NULL, NULL);
 
 	if (err == 0) {
-		freeReplyObject(ask(redis, &err, value.data == NULL ? 2 : ttl > 0 ? 5 : 3, argv, lens));
+		freeReplyObject(redis_ask(&redis->nodes, &err, value.data == NULL ? 2 : ttl > 0 ? 5 : 3, argv, lens));
 	}
 	if (err < 0)
 		return err;
-	reply = ask_words(redis, &err, "EXEC", NULL, NULL);
+	reply = redis_ask_words(&redis->nodes, &err, "EXEC", NULL, NULL);
 	if (reply == NULL)
 		return err;
 	err = reply->type == REDIS_REPLY_NIL ? 1 : 0;
 	if (reply->type == REDIS_REPLY_ARRAY && reply->elements == 1 && reply->element[0]->type == REDIS_REPLY_ERROR)
-		err = fail(redis, reply->element[0]);
+		err = redis_nodes_fail(&redis->nodes, reply->element[0]);
 	freeReplyObject(reply);
 	return err;
 }
@@ -368,15 +346,34 @@ static int redis_change(struct foreign *foreign, const struct foreign_item *item
 
 	if (key == NULL)
 		return -ENOMEM;
-	err = tell(redis, "WATCH", key, NULL);
+	err = redis_tell(&redis->nodes, "WATCH", key, NULL);
 	if (err == 0)
-		value = ask_words(redis, &err, "GET", key, NULL);
+		value = redis_ask_words(&redis->nodes, &err, "GET", key, NULL);
 	if (value != NULL && is_same(value, old))
 		err = swap(redis, key, item->value, item->ttl);
 	else if (value != NULL)
-		err = tell(redis, "UNWATCH", NULL, NULL) < 0 ? -EIO : 1;
+		err = redis_tell(&redis->nodes, "UNWATCH", NULL, NULL) < 0 ? -EIO : 1;
 	freeReplyObject(value);
 	free(key);
+	return err;
+}
+
+static int redis_enqueue(struct foreign *foreign, const char *key, const char *member, double score)
+{
+	struct redis *redis = (struct redis *)foreign;
+	char *spelled = key_spell(redis, FOREIGN_QUEUE, key, strlen(key));
+	char number[64];
+	const char *argv[] = { "ZADD", spelled, "NX", number, member };
+	redisReply *reply;
+	int err = -ENOMEM;
+
+	snprintf(number, sizeof(number), "%.6f", score);
+	reply = spelled == NULL ? NULL : redis_ask(&redis->nodes, &err, 5, argv, NULL);
+	free(spelled);
+	if (reply == NULL)
+		return err;
+	err = reply->type == REDIS_REPLY_INTEGER && reply->integer == 0;
+	freeReplyObject(reply);
 	return err;
 }
 
@@ -385,7 +382,7 @@ static int redis_again(struct foreign *foreign)
 	struct redis *redis = (struct redis *)foreign;
 
 	for (size_t i = 0; i < redis->count; i++)
-		free(redis->keys[i]);
+		free(redis->keys[i].text);
 	redis->count = redis->asked = redis->at = 0;
 	freeReplyObject(redis->batch);
 	freeReplyObject(redis->members);
@@ -400,72 +397,31 @@ static void redis_close(struct foreign *foreign)
 	struct redis *redis = (struct redis *)foreign;
 
 	for (size_t i = 0; i < redis->count; i++)
-		free(redis->keys[i]);
+		free(redis->keys[i].text);
 	free(redis->keys);
 	freeReplyObject(redis->batch);
 	freeReplyObject(redis->value);
 	freeReplyObject(redis->members);
-	if (redis->context != NULL)
-		redisFree(redis->context);
+	redis_nodes_close(&redis->nodes);
 	free(redis);
 }
 
-static const struct foreign_type redis_type = {
-	.next = redis_next, .again = redis_again, .get = redis_get, .change = redis_change, .close = redis_close
-};
-
-static int login(struct redis *redis, const struct redis_uri *uri)
+static bool redis_changed(struct foreign *foreign)
 {
-	char db[16];
-	int err = 0;
-
-	if (uri->password[0] != '\0')
-		err = uri->user[0] != '\0' ? tell(redis, "AUTH", uri->user, uri->password)
-					   : tell(redis, "AUTH", uri->password, NULL);
-	if (err < 0 || uri->db == 0)
-		return err;
-	snprintf(db, sizeof(db), "%d", uri->db);
-	return tell(redis, "SELECT", db, NULL);
+	return redis_nodes_changed(&((struct redis *)foreign)->nodes);
 }
 
-/* One node of a Cluster has a part of the keys: counts the others, which the user must ask as well. */
-static int cluster_look(struct redis *redis)
-{
-	redisReply *reply;
-	int err;
+static const struct foreign_type redis_type = { .next = redis_next,
+						.again = redis_again,
+						.get = redis_get,
+						.change = redis_change,
+						.enqueue = redis_enqueue,
+						.changed = redis_changed,
+						.close = redis_close };
 
-	reply = ask_words(redis, &err, "INFO", "cluster", NULL);
-	if (reply == NULL || reply->type != REDIS_REPLY_STRING || strstr(reply->str, "cluster_enabled:1") == NULL) {
-		freeReplyObject(reply);
-		return 0;
-	}
-	freeReplyObject(reply);
-	reply = ask_words(redis, &err, "CLUSTER", "NODES", NULL);
-	if (reply == NULL)
-		return err;
-	for (const char *at = reply->str; reply->type == REDIS_REPLY_STRING && (at = strstr(at, "master")) != NULL;
-	     at++)
-		redis->base.nodes++;
-	freeReplyObject(reply);
-	return 0;
-}
-
-static int redis_connect(struct redis *redis, const struct redis_uri *uri)
-{
-	struct timeval connect = { .tv_sec = CONNECT_SECONDS };
-	struct timeval answer = { .tv_sec = ANSWER_SECONDS };
-
-	snprintf(redis->where, sizeof(redis->where), "redis at %s port %d", uri->host, uri->port);
-	redis->context = redisConnectWithTimeout(uri->host, uri->port, connect);
-	if (redis->context == NULL || redis->context->err != 0 || redisSetTimeout(redis->context, answer) != REDIS_OK)
-		return fail(redis, NULL);
-	return login(redis, uri);
-}
-
-int redis_atlantis_open(struct foreign **out, const char *text, char error[FOREIGN_ERROR_MAX])
+int redis_atlantis_open(struct foreign **out, const char *text, unsigned int flags, char error[FOREIGN_ERROR_MAX])
 {
 	struct redis *redis = calloc(1, sizeof(*redis));
-	struct redis_uri uri;
 	int err;
 
 	if (redis == NULL) {
@@ -473,12 +429,7 @@ int redis_atlantis_open(struct foreign **out, const char *text, char error[FOREI
 		return -ENOMEM;
 	}
 	redis->base.type = &redis_type;
-	err = redis_uri_parse(text, &uri, redis->base.error, sizeof(redis->base.error));
-	if (err == 0)
-		err = redis_connect(redis, &uri);
-	explicit_bzero(&uri, sizeof(uri));
-	if (err == 0)
-		err = cluster_look(redis);
+	err = redis_nodes_open(&redis->nodes, &redis->base, text, (flags & FOREIGN_WATCH) != 0);
 	if (err == 0)
 		err = keys_gather(redis);
 	if (err < 0) {

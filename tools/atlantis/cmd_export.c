@@ -1,5 +1,6 @@
 /* atlock export: what the tree holds, as Atlantis' records or as lines that another tree can import. */
 #include <atlock/import.h>
+#include <bsd/string.h>
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
@@ -11,7 +12,8 @@
 #include "snapshot.h"
 #include "term.h"
 
-#define BOLT "bolt:" /* before the name of a file to be made */
+#define SCORE_STEP 0.001 /* between two waiters that the enhanced manager's own scores would not tell apart */
+#define BOLT "bolt:"     /* before the name of a file to be made */
 
 struct export
 {
@@ -68,6 +70,47 @@ static int enhanced_one(struct export *export, struct snapshot_entry *entry)
 	return err < 0 ? tool_fail_why(export->sides.tool, err, &why) : EXIT_DONE;
 }
 
+struct queues {
+	struct export *export;
+	char path[ATLOCK_PATH_MAX]; /* of the waiter before */
+	double score;               /* and its place */
+};
+
+/* One line of locks.jsonl: a waiter goes into the queue of its lock there, behind the one before it. */
+static int waiter_one(void *arg, char *line, size_t len)
+{
+	struct queues *queues = arg;
+	struct export *export = queues->export;
+	struct atlock_foreign_record record = { .key = NULL };
+	struct atlock_why why = { .text = "" };
+	int err = 1;
+
+	if (strstr(line, "\"kind\":\"waiter\"") == NULL)
+		return EXIT_DONE;
+	err = atlock_foreign_enhanced(line, len, &record, &why);
+	if (err == 1)
+		export->unknown++;
+	if (err == 0) {
+		if (strcmp(queues->path, record.path) == 0 && record.score <= queues->score)
+			record.score = queues->score + SCORE_STEP;
+		strlcpy(queues->path, record.path, sizeof(queues->path));
+		queues->score = record.score;
+		err = atlock_foreign_enqueue(export->sides.theirs, &record, &why);
+		*(err == 1 ? &export->there : &export->written) += err >= 0;
+	}
+	atlock_foreign_clear(&record);
+	return err < 0 ? tool_fail_why(export->sides.tool, err, &why) : EXIT_DONE;
+}
+
+/* The file lists the waiters of a lock in their order. */
+static int queues_all(struct export *export)
+{
+	struct queues queues = { .export = export };
+	int rc = mount_lines(&export->sides.mount, "locks.jsonl", waiter_one, &queues);
+
+	return rc >= 0 ? rc : tool_fail(export->sides.tool, tool_exit_code(-rc), "locks.jsonl: %s", strerror(-rc));
+}
+
 /* Writes one record. A record that Atlantis has already stays. */
 static int put_one(struct export *export, struct snapshot_entry *entry)
 {
@@ -103,9 +146,10 @@ static int summary(const struct export *export, int code)
 {
 	fprintf(export->to == NULL ? stderr : stdout,
 		"exported %" PRIu64 " record%s; %" PRIu64 " %s there already, %" PRIu64 " conflict%s, %" PRIu64
-		" that Atlantis has no form for\n",
+		" that %s has no form for\n",
 		export->written, TOOL_S(export->written), export->there, export->there == 1 ? "was" : "were",
-		export->conflicts, TOOL_S(export->conflicts), export->unknown);
+		export->conflicts, TOOL_S(export->conflicts), export->unknown,
+		export->enhanced ? "the enhanced manager" : "Atlantis");
 	return code == EXIT_DONE && export->conflicts > 0 ? EXIT_REFUSED : code;
 }
 
@@ -118,6 +162,8 @@ static int export_all(struct export *export)
 		code = (export->to == NULL ? print_one
 			: export->enhanced ? enhanced_one
 					   : put_one)(export, &tree->entries[i]);
+	if (code == EXIT_DONE && export->enhanced)
+		code = queues_all(export);
 	return summary(export, code);
 }
 

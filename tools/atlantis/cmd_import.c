@@ -310,13 +310,10 @@ static int summary(const struct import *import, int code)
 	if (others > 0)
 		printf(", %" PRIu64 " key%s of another program (%s%s)", others, TOOL_S(others), names,
 		       strlen(names) + 64 > 200 ? ", ..." : "");
+	if (atlock_foreign_nodes(import->sides.theirs) > 0)
+		printf(", from %u node%s of a Redis Cluster", atlock_foreign_nodes(import->sides.theirs),
+		       TOOL_S(atlock_foreign_nodes(import->sides.theirs)));
 	puts(code < 0 ? "" : "; stopped");
-	if (atlock_foreign_nodes(import->sides.theirs) > 1)
-		return tool_fail(
-			import->sides.tool, EXIT_REFUSED,
-			"this is one of %u nodes of a Redis Cluster, and has only its part of the records: import "
-			"from each of them",
-			atlock_foreign_nodes(import->sides.theirs));
 	if (code >= 0)
 		return code;
 	if (import->refused)

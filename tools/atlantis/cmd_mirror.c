@@ -1,11 +1,16 @@
 /*
- * atlock mirror: follows the tree and writes what changes into Atlantis' Redis, for as long as both run side by side.
+ * atlock mirror: follows the tree and writes what changes into Atlantis' Redis, and the other way, for as long as both run side by side.
+ * Of an Atlantis with a Bolt file it follows the file alone.
  *
  * Each round reads a whole snapshot and compares it with the last: nothing is missed after a failure, and a tree that cannot be
  * read changes nothing in Redis. Every write compares the old value first (see atlock/import.h), so that changes which Atlantis
  * makes meanwhile are kept: the lock of another pull request stays, and the mirror deletes only records that it knows.
+ *
+ * Both sides are polled. A Redis that sends keyspace notifications is read only after one, and then at once; to be safe against a lost one,
+ * now and then all the same.
  */
 #include <atlock/import.h>
+#include <bsd/string.h>
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
@@ -26,6 +31,8 @@
 #define BACKOFF_FIRST ATLOCK_SECOND
 #define BACKOFF_LAST (60 * ATLOCK_SECOND)
 #define INTERVAL_LEAST (ATLOCK_SECOND / 100)
+#define READ_ANYWAY (10 * ATLOCK_SECOND)
+#define NOTE_AGAIN (60 * ATLOCK_SECOND) /* health forgets what is older than some minutes */
 
 static volatile sig_atomic_t stopping;
 
@@ -43,7 +50,11 @@ struct mirror {
 	bool one_way;
 	bool reopened; /* the connection is new: what is missing there may have been lost with the server */
 	struct mirror_back back;
-	uint64_t seen; /* sum of what was there in the last round */
+	uint64_t seen;                    /* sum of what was there in the last round */
+	int64_t read;                     /* when Atlantis' records were last read, by moment_steady() */
+	int64_t noted;                    /* when health was last told; 0: never */
+	char note[ATLOCK_PATH_MAX + 64];  /* the first conflict of this round */
+	char told[ATLOCK_PATH_MAX + 128]; /* what health was told */
 	uint64_t written;
 	uint64_t deleted;
 	uint64_t conflicts;
@@ -55,9 +66,11 @@ static void on_signal(int number)
 	stopping = 1;
 }
 
-/* Sleeps for so long, or until a signal. */
-static void rest(int64_t time)
+/* Sleeps for so long, or until a signal, or until `fd` can be read (-1: none). */
+static void rest(int64_t time, int fd)
 {
+	fd_set ready;
+
 	const struct timespec ts = moment_timespec(time);
 	sigset_t blocked;
 	sigset_t before;
@@ -67,8 +80,11 @@ static void rest(int64_t time)
 	sigaddset(&blocked, SIGTERM);
 	sigaddset(&blocked, SIGINT);
 	sigprocmask(SIG_BLOCK, &blocked, &before);
+	FD_ZERO(&ready);
+	if (fd >= 0)
+		FD_SET(fd, &ready);
 	if (!stopping)
-		pselect(0, NULL, NULL, NULL, &ts, &before);
+		pselect(fd + 1, &ready, NULL, NULL, &ts, &before);
 	sigprocmask(SIG_SETMASK, &before, NULL);
 }
 
@@ -79,6 +95,25 @@ static int64_t pull_number(const char *value)
 
 	json_decref(record);
 	return number;
+}
+
+/* Counts a conflict, and says it once: `known`, it was there in the last round. */
+static void conflict_note(struct mirror *mirror, bool known, const char *text)
+{
+	if (!known)
+		(void)tool_fail(mirror->tool, 0, "%s", text);
+	if (mirror->conflicts++ == 0)
+		snprintf(mirror->note, sizeof(mirror->note), "%s", text);
+}
+
+static void conflict_held(struct mirror *mirror, const struct snapshot_entry *last, struct snapshot_entry *entry,
+			  const char *difference)
+{
+	char text[ATLOCK_PATH_MAX + 512];
+
+	snprintf(text, sizeof(text), "%s is another's there: %s", entry->record.path, difference);
+	conflict_note(mirror, last != NULL && last->seen, text);
+	entry->seen = true;
 }
 
 /* Whether Redis' value may be overwritten: the mirror wrote it, or it belongs to the same pull request. */
@@ -119,10 +154,7 @@ static int mirror_put(struct mirror *mirror, const struct snapshot_entry *last, 
 		return EXIT_DONE;
 	}
 	if (err == 0 && !may_replace(last, entry, value)) {
-		if (last == NULL || !last->seen)
-			tool_fail(mirror->tool, 0, "%s is another's there: %s", record->path, difference);
-		mirror->conflicts++;
-		entry->seen = true;
+		conflict_held(mirror, last, entry, difference);
 		free(value);
 		return EXIT_DONE;
 	}
@@ -145,16 +177,39 @@ static bool is_unchanged(const struct snapshot_entry *last, const struct snapsho
 	       strcmp(last->record.value, entry->record.value) == 0;
 }
 
-/* Keys of three parts do not tell the projects of a directory apart: Atlantis has one lock where there are two here. */
-static void share_note(struct mirror *mirror, const struct snapshot_entry *last, const struct snapshot_entry *before,
-		       const struct snapshot_entry *entry)
+static int key_order(const void *a, const void *b)
 {
-	if (last != NULL || before->record.key == NULL || entry->record.kind != before->record.kind ||
-	    strcmp(atlock_foreign_key(&before->record), atlock_foreign_key(&entry->record)) != 0)
-		return;
-	(void)tool_fail(mirror->tool, 0, "%s and %s have one key there, %s", before->record.path, entry->record.path,
-			atlock_foreign_key(&entry->record));
-	mirror->conflicts++;
+	const struct snapshot_entry *const *one = a;
+	const struct snapshot_entry *const *other = b;
+	int order = strcmp(atlock_foreign_key(&(*one)->record), atlock_foreign_key(&(*other)->record));
+
+	return order != 0 ? order : strcmp((*one)->record.path, (*other)->record.path);
+}
+
+/* Keys of three parts do not tell the projects of a directory apart: Atlantis has one lock where there are two here. */
+static int shared_keys(struct mirror *mirror, const struct snapshot *now)
+{
+	struct snapshot_entry **locks = calloc(now->count + 1, sizeof(struct snapshot_entry *));
+	char text[2 * ATLOCK_PATH_MAX + 512];
+	size_t n = 0;
+
+	if (locks == NULL)
+		return tool_no_memory(mirror->tool);
+	for (size_t i = 0; i < now->count; i++)
+		if (now->entries[i].record.key != NULL && now->entries[i].record.kind == ATLOCK_FOREIGN_LOCK)
+			locks[n++] = &now->entries[i];
+	qsort(locks, n, sizeof(struct snapshot_entry *), key_order);
+	for (size_t i = 1; i < n; i++) {
+		const char *key = atlock_foreign_key(&locks[i]->record);
+
+		if (strcmp(atlock_foreign_key(&locks[i - 1]->record), key) != 0)
+			continue;
+		snprintf(text, sizeof(text), "%s and %s have one key there, %s", locks[i - 1]->record.path,
+			 locks[i]->record.path, key);
+		conflict_note(mirror, snapshot_find(&mirror->last, locks[i]->record.path) != NULL, text);
+	}
+	free(locks);
+	return EXIT_DONE;
 }
 
 static int put_all(struct mirror *mirror, struct snapshot *now)
@@ -174,10 +229,8 @@ static int put_all(struct mirror *mirror, struct snapshot *now)
 			continue;
 		}
 		code = had_at_first(mirror, entry) ? EXIT_DONE : mirror_put(mirror, last, entry);
-		if (i > 0 && code == EXIT_DONE)
-			share_note(mirror, last, &now->entries[i - 1], entry);
 	}
-	return code;
+	return code == EXIT_DONE ? shared_keys(mirror, now) : code;
 }
 
 /* Deletes from Redis what is gone from the tree, unless Atlantis changed it. */
@@ -226,6 +279,64 @@ static int prune(struct mirror *mirror, const struct snapshot *now)
 	return EXIT_DONE;
 }
 
+/* In place of writing to a file: finds what both sides have, and what they gave to different pull requests. */
+static int match_all(struct mirror *mirror, struct snapshot *now)
+{
+	char difference[2 * ATLOCK_WHO_MAX + 32];
+
+	for (size_t i = 0; i < now->count; i++) {
+		struct snapshot_entry *entry = &now->entries[i];
+		const struct snapshot_entry *theirs = snapshot_find(&mirror->back.theirs, entry->record.path);
+
+		if (theirs == NULL || theirs->record.value == NULL)
+			continue;
+		if (entry->record.value == NULL ||
+		    pull_number(entry->record.value) != pull_number(theirs->record.value)) {
+			snprintf(difference, sizeof(difference), "%s here, %s there", entry->record.who,
+				 theirs->record.who);
+			conflict_held(mirror, snapshot_find(&mirror->last, entry->record.path), entry, difference);
+			continue;
+		}
+		entry->there = strdup(theirs->record.value);
+		if (entry->there == NULL)
+			return tool_no_memory(mirror->tool);
+	}
+	return EXIT_DONE;
+}
+
+/* Brings Atlantis' records up to date with the tree. */
+static int write_all(struct mirror *mirror, struct snapshot *now)
+{
+	int code;
+
+	if (mirror->back.file)
+		return match_all(mirror, now);
+	sides_remember(mirror->to, now, mirror->parts);
+	code = drop_all(mirror, now);
+	if (code == EXIT_DONE)
+		code = put_all(mirror, now);
+	return code == EXIT_DONE && mirror->prune ? prune(mirror, now) : code;
+}
+
+/* Tells health how many conflicts there are, when that changes and now and then. Others than administrators cannot. */
+static void health_tell(struct mirror *mirror, const char *trouble)
+{
+	char text[sizeof(mirror->told)];
+	int64_t now = moment_steady();
+
+	snprintf(text, sizeof(text), "mirror=%" PRIu64 "%s%s", mirror->conflicts,
+		 trouble[0] != '\0' || mirror->conflicts > 0 ? " " : "",
+		 trouble[0] != '\0'      ? trouble
+		 : mirror->conflicts > 0 ? mirror->note
+					 : "");
+	if (mirror->mount.fd < 0 ||
+	    (mirror->noted != 0 && strcmp(text, mirror->told) == 0 && now - mirror->noted < NOTE_AGAIN))
+		return;
+	mirror->noted = now;
+	strlcpy(mirror->told, text, sizeof(mirror->told));
+	(void)mount_write(&mirror->mount, "health", 0, text);
+}
+
 /* Opens the mount and Redis, unless they are open. */
 static int ends_open(struct mirror *mirror)
 {
@@ -237,8 +348,10 @@ static int ends_open(struct mirror *mirror)
 		code = mount_open(mirror->tool, &mirror->mount);
 	if (code != EXIT_DONE || mirror->to != NULL)
 		return code;
-	err = atlock_foreign_open(&mirror->to, mirror->uri, 0, &why);
-	mirror->reopened = true;
+	err = atlock_foreign_open(&mirror->to, mirror->uri, ATLOCK_FOREIGN_WATCH, &why);
+	mirror->reopened = !mirror->back.file;
+	mirror->back.flushes = -1;
+	mirror->read = 0;
 	return err < 0 ? tool_fail_why(mirror->tool, err, &why) : sides_learn(mirror->tool, mirror->to, mirror->parts);
 }
 
@@ -248,6 +361,19 @@ static void ends_close(struct mirror *mirror)
 	atlock_foreign_close(mirror->to);
 	mirror->to = NULL;
 	mirror->events = 0;
+}
+
+/* Reads Atlantis' records, unless it is known that they are the same. After a round that wrote, the notification may be on its way. */
+static int their_side(struct mirror *mirror)
+{
+	int64_t now = moment_steady();
+	bool changed = atlock_foreign_changed(mirror->to);
+
+	if (mirror->one_way || (!changed && mirror->events != 0 && mirror->conflicts == 0 && mirror->read != 0 &&
+				now - mirror->read < READ_ANYWAY))
+		return EXIT_DONE;
+	mirror->read = now;
+	return mirror_back_read(&mirror->back, mirror->to);
 }
 
 /* One round. A record that could not be written has no `there` in `last`, and the next round tries again. */
@@ -260,8 +386,7 @@ static int mirror_look(struct mirror *mirror)
 
 	if (code != EXIT_DONE)
 		return code;
-	if (!mirror->one_way)
-		code = mirror_back_read(&mirror->back, mirror->to);
+	code = their_side(mirror);
 	if (code != EXIT_DONE)
 		return code;
 	/* Without a new event, and with the same records there, nothing has changed. */
@@ -277,13 +402,8 @@ static int mirror_look(struct mirror *mirror)
 		events = mount_events(&mirror->mount);
 		code = snapshot_read(mirror->tool, &mirror->mount, &now);
 	}
-	sides_remember(mirror->to, &now, mirror->parts);
 	if (code == EXIT_DONE)
-		code = drop_all(mirror, &now);
-	if (code == EXIT_DONE)
-		code = put_all(mirror, &now);
-	if (code == EXIT_DONE && mirror->prune)
-		code = prune(mirror, &now);
+		code = write_all(mirror, &now);
 	if (code != EXIT_DONE) {
 		/* The round failed: what it took over from the last snapshot goes back. */
 		for (size_t i = 0; i < now.count; i++) {
@@ -318,11 +438,16 @@ static int mirror_run(struct mirror *mirror)
 		code = mirror_look(mirror);
 		if (code == EXIT_USAGE)
 			break;
+		health_tell(mirror,
+			    code == EXIT_DONE ? "" : "its last round failed: it does not see what Atlantis takes");
 		if (code != EXIT_DONE)
 			ends_close(mirror);
 		if (mirror->once)
 			break;
-		rest(code == EXIT_DONE ? mirror->interval : backoff);
+		if (code == EXIT_DONE)
+			rest(mirror->interval, atlock_foreign_watch(mirror->to));
+		else
+			rest(backoff, -1);
 		backoff = code == EXIT_DONE ? BACKOFF_FIRST : backoff * 2 < BACKOFF_LAST ? backoff * 2 : BACKOFF_LAST;
 	} while (!stopping);
 	if (stopping)
@@ -348,7 +473,13 @@ static int option_take(void *arg, int letter)
 	case 'N': mirror->one_way = true; return -1;
 	case 'O': mirror->once = true; return -1;
 	case 'K': return sides_keys(mirror->tool, &mirror->parts);
-	case 'T': mirror->uri = optarg; return -1;
+	case 'T':
+	case 'F':
+		if (mirror->uri != NULL)
+			return tool_usage(mirror->tool, "one of --to and --from, once");
+		mirror->back.file = letter == 'F';
+		mirror->uri = optarg;
+		return -1;
 	case 'I':
 		if (atlock_duration_parse(optarg, false, &mirror->interval) == 0 && mirror->interval >= INTERVAL_LEAST)
 			return -1;
@@ -367,8 +498,11 @@ int cmd_mirror(struct tool *tool, int argc, char **argv)
 	code = choice_read(tool, argc, argv, CHOICE_FIRST, option_take, &mirror);
 	if (code >= 0)
 		return code;
-	if (optind != argc || mirror.uri == NULL || strncmp(mirror.uri, "redis://", strlen("redis://")) != 0)
-		return tool_usage(tool, "where to? --to redis://host:port/db");
+	if (optind != argc || mirror.uri == NULL ||
+	    mirror.back.file == (strncmp(mirror.uri, "redis://", strlen("redis://")) == 0))
+		return tool_usage(tool, "where to? --to redis://host:port/db, or --from a Bolt file");
+	if (mirror.back.file && (mirror.one_way || mirror.parts != 0))
+		return tool_usage(tool, "a Bolt file is only read: --from goes without --one-way, --delete, --keys");
 	take_over_self(mirror.back.self);
 	code = mirror_run(&mirror);
 	snapshot_free(&mirror.last);

@@ -7,6 +7,7 @@
 
 #include "take_over.h"
 
+#define READS_MAX 100 /* of a file that changes while it is read */
 #define SUM_FIRST UINT64_C(1469598103934665603)
 
 static uint64_t sum_add(uint64_t sum, const char *text)
@@ -16,24 +17,41 @@ static uint64_t sum_add(uint64_t sum, const char *text)
 	return sum;
 }
 
-int mirror_back_read(struct mirror_back *back, struct atlock_foreign *from)
+/* Reads all records once. 1, or a negative errno. */
+static int read_once(struct mirror_back *back, struct atlock_foreign *from, struct atlock_why *why)
 {
 	struct atlock_foreign_record record = { .key = NULL };
-	struct atlock_why why = { .text = "" };
-	int rc = atlock_foreign_again(from, &why);
+	int rc = atlock_foreign_again(from, why);
 
 	snapshot_free(&back->theirs);
 	back->sum = SUM_FIRST;
-	while (rc >= 0 && (rc = atlock_foreign_next(from, &record, &why)) != 1 && rc >= 0) {
+	while (rc >= 0 && (rc = atlock_foreign_next(from, &record, why)) != 1 && rc >= 0) {
 		if (rc != 0 || record.kind >= ATLOCK_FOREIGN_KINDS || record.kind == ATLOCK_FOREIGN_PULL)
 			continue;
 		back->sum = sum_add(sum_add(back->sum, record.path), record.value);
 		/* The record's strings move into the snapshot. */
 		if (snapshot_take(&back->theirs, &record) < 0)
-			return tool_no_memory(back->tool);
+			return -ENOMEM;
 	}
 	atlock_foreign_clear(&record);
+	return rc;
+}
+
+int mirror_back_read(struct mirror_back *back, struct atlock_foreign *from)
+{
+	struct atlock_why why = { .text = "" };
+	int64_t flushes;
+	int64_t before;
+	int rc = -EAGAIN;
+
+	for (int i = 0; i < READS_MAX && rc == -EAGAIN; i++)
+		rc = read_once(back, from, &why);
+	if (rc == -ENOMEM)
+		return tool_no_memory(back->tool);
 	snapshot_sort(&back->theirs);
+	flushes = atlock_foreign_flushes(from, &before);
+	back->flushed = back->flushed || (back->flushes >= 0 && flushes > back->flushes);
+	back->flushes = before;
 	return rc < 0 ? tool_fail_why(back->tool, rc, &why) : EXIT_DONE;
 }
 
@@ -64,10 +82,13 @@ static size_t release_one(struct mirror_back *back, const struct atlock_foreign_
 	return done;
 }
 
-/* Whether Atlantis has so little of what it had that it lost it: no lock, of several. */
+/* Whether Atlantis lost what it had: its Redis says so. Of one that does not tell, no lock of several is left. */
 static bool is_lost(const struct mirror_back *back, const struct snapshot *last)
 {
 	size_t known = 0;
+
+	if (back->flushes >= 0)
+		return back->flushed;
 
 	for (size_t i = 0; i < last->count; i++)
 		known += last->entries[i].there != NULL && last->entries[i].record.kind != ATLOCK_FOREIGN_PULL;
@@ -79,12 +100,13 @@ size_t mirror_back(struct mirror_back *back, const struct snapshot *now, struct 
 	size_t changed = 0;
 
 	lost = lost || is_lost(back, last);
+	back->flushed = false;
 	for (size_t i = 0; i < back->theirs.count; i++) {
 		const struct atlock_foreign_record *record = &back->theirs.entries[i].record;
 		const struct snapshot_entry *before = snapshot_find(last, record->path);
 
-		/* What both had and the tree has not any more was released here. */
-		if (snapshot_find(now, record->path) == NULL && (before == NULL || before->there == NULL))
+		/* What both had and the tree has not any more was released here, and is deleted there, unless that is a file. */
+		if (snapshot_find(now, record->path) == NULL && (back->file || before == NULL || before->there == NULL))
 			changed += take_one(back, record);
 	}
 	for (size_t i = 0; i < last->count; i++) {

@@ -1,6 +1,8 @@
 /*
  * The way back of the mirror: what Atlantis took appears in the tree, and what it released ends there. The side that took a lock
  * releases it; of a lock that both have for different pull requests neither is touched.
+ *
+ * A Bolt file cannot be written while Atlantis runs: then this is the only way. What is released here while Atlantis has it is taken again.
  */
 #ifndef TOOLS_MIRROR_BACK_H
 #define TOOLS_MIRROR_BACK_H
@@ -13,6 +15,9 @@ struct mirror_back {
 	char self[ATLOCK_OWNER_MAX + 1];
 	struct snapshot theirs; /* Atlantis' locks, by path */
 	uint64_t sum;           /* of all that was read */
+	int64_t flushes;        /* of the Redis, before it was read */
+	bool flushed;           /* they grew with the last reading */
+	bool file;              /* a Bolt file, which is only read */
 	bool refused;           /* it was said that only administrators take locks for others */
 	uint64_t taken;
 	uint64_t released;

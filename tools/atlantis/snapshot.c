@@ -237,8 +237,8 @@ int sides_learn(const struct tool *tool, struct atlock_foreign *theirs, int part
 	int rc = 0;
 
 	atlock_foreign_keys(theirs, parts);
-	while (parts == 0 && rc != 1 && rc >= 0)
-		rc = atlock_foreign_next(theirs, &record, &why);
+	while (parts == 0 && rc != 1 && (rc >= 0 || rc == -EAGAIN))
+		rc = rc == -EAGAIN ? atlock_foreign_again(theirs, &why) : atlock_foreign_next(theirs, &record, &why);
 	atlock_foreign_clear(&record);
 	if (rc >= 0)
 		rc = atlock_foreign_again(theirs, &why);
