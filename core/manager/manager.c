@@ -14,6 +14,7 @@
 #include "comm.h"
 #include "config.h"
 #include "cut_off.h"
+#include "dir_paths.h"
 #include "disable.h"
 #include "ends.h"
 #include "event_log.h"
@@ -226,6 +227,8 @@ static int manager_prepare(struct atlock *al, const struct atlock_setup *setup, 
 	if (rc == 0)
 		rc = positions_new(&al->positions);
 	if (rc == 0)
+		rc = dir_paths_new(&al->dir_paths);
+	if (rc == 0)
 		rc = ends_new(&al->ends);
 	if (rc == 0)
 		rc = cut_off_new(&al->cut_off);
@@ -282,6 +285,7 @@ static void manager_free(struct atlock *al)
 	watch_free(al->watch);
 	waits_free(al->waits);
 	positions_free(al->positions);
+	dir_paths_free(al->dir_paths);
 	feed_free(al->feed);
 	merges_free(al->merges);
 	ends_free(al->ends);

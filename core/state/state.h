@@ -15,6 +15,7 @@
 
 struct alarms;
 struct cut_off;
+struct dir_paths;
 struct feed;
 struct hook;
 struct op;
@@ -98,6 +99,7 @@ struct atlock {
 	struct refusals *refusals;     /* not yet in the event log */
 	struct waits *waits;           /* blocked calls, by number */
 	struct positions *positions;   /* see position.h */
+	struct dir_paths *dir_paths;
 	struct ends *ends;             /* grants still to be given back */
 	_Atomic uint64_t random;       /* state of the generator */
 	_Atomic uint64_t owners_swept; /* see struct atlock_status */

@@ -5,11 +5,13 @@
 #include <errno.h>
 #include <string.h>
 
+#include "dir_paths.h"
 #include "lock_name.h"
 #include "table.h"
 #include "why.h"
 
 #define ROOT_MODE 01777 /* as /tmp: users cannot remove what others made */
+#define DEEP 8          /* levels from which on a path is remembered */
 
 static const char root[] = "custom";
 static const char elided[] = "/-";
@@ -129,13 +131,35 @@ static bool path_prepend(struct path *path, struct slice name)
 	return true;
 }
 
+/* Prepends the whole path of a directory that exists, if it is known. On a store shared by hosts it may have become another store. */
+static bool path_prepend_known(struct op *op, struct path *path, uint64_t dir)
+{
+	char known[ATLOCK_PATH_MAX];
+	size_t len = op->al->shared ? 0 : dir_paths_get(op->al->dir_paths, dir, known, sizeof(known));
+
+	return len > 0 && path_prepend(path, (struct slice){ known, len });
+}
+
+/* Remembers the path of a directory, which ends before `end`. */
+static void path_remember(struct op *op, const struct path *path, uint64_t dir, size_t end)
+{
+	if (dir != 0 && op_is_view(op) && !op->al->shared)
+		dir_paths_put(op->al->dir_paths, dir, (struct slice){ path->out + path->at + 1, end - path->at - 1 });
+}
+
 /*
  * Prepends every directory from `dir` upwards. Names are not empty, so the buffer fills up and ends even a damaged loop
  * of parents.
  */
 static int path_climb(struct op *op, struct path *path, uint64_t dir, bool whole)
 {
+	const uint64_t lowest = dir;
+	const size_t end = path->at;
+	size_t parent_end = end;
+	uint64_t parent = 0;
 	struct record_dir record;
+	bool gone = false;
+	int levels = 0;
 	int rc;
 
 	while (dir != 0) {
@@ -144,11 +168,24 @@ static int path_climb(struct op *op, struct path *path, uint64_t dir, bool whole
 			return rc;
 		if (rc == 1 && whole)
 			return -ENOENT;
+		if (rc == 0 && path_prepend_known(op, path, dir))
+			break;
 		if (rc == 1)
 			record = (struct record_dir){ .name = slice_of("?") };
+		gone = gone || rc == 1;
 		if (!path_prepend(path, record.name))
 			return -ERANGE;
 		dir = record.parent;
+		if (levels++ == 0) {
+			parent = dir;
+			parent_end = path->at;
+		}
+	}
+	/* The parent's, too: it serves all directories beside this one. */
+	if (!gone && (levels >= DEEP || (dir != 0 && levels > 0))) {
+		path_remember(op, path, lowest, end);
+		if (dir != parent)
+			path_remember(op, path, parent, parent_end);
 	}
 	return 0;
 }

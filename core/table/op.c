@@ -428,6 +428,11 @@ int op_view(struct op *op, op_fn *fn)
 	return op_explain(op, store_view(op->al->store, op_view_txn, op));
 }
 
+bool op_is_view(const struct op *op)
+{
+	return op->txn == op_viewing.txn;
+}
+
 int op_look(struct atlock *al, op_fn *fn, void *arg, struct atlock_why *why)
 {
 	struct op op;

@@ -138,6 +138,9 @@ void op_tell_end(struct op *op, int rc);
 /* Runs `fn` on one consistent snapshot, read-only. */
 int op_view(struct op *op, op_fn *fn);
 
+/* Whether it runs so: what it reads is committed. */
+bool op_is_view(const struct op *op);
+
 /* op_view() and op_run() for an operation that needs only `arg`: a read by the manager; a change counted as `call`. */
 int op_look(struct atlock *al, op_fn *fn, void *arg, struct atlock_why *why);
 int op_call(struct atlock *al, const struct atlock_caller *caller, enum metrics_call call, op_fn *fn, void *arg,

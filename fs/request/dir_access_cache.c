@@ -11,6 +11,7 @@ struct slot {
 	uint64_t dir; /* protected by mutex, as all below */
 	uint64_t changes;
 	struct dir_access access;
+	bool open; /* to all users, with all directories above */
 };
 
 struct dir_access_cache {
@@ -44,6 +45,16 @@ void dir_access_changed(struct dir_access_cache *cache)
 	atomic_fetch_add(&cache->changes, 1);
 }
 
+static struct slot *slot_of(const struct call *call, uint64_t dir)
+{
+	return &call->fs->dir_access->slots[dir % SLOTS];
+}
+
+uint64_t dir_access_changes(const struct call *call)
+{
+	return atomic_load(&call->fs->dir_access->changes);
+}
+
 static bool slot_get(struct slot *slot, uint64_t dir, uint64_t changes, struct dir_access *out)
 {
 	bool known;
@@ -59,9 +70,8 @@ static bool slot_get(struct slot *slot, uint64_t dir, uint64_t changes, struct d
 /* The count is read before the store: a change in between makes this entry outdated. */
 int dir_access_get(struct call *call, uint64_t dir, struct dir_access *out)
 {
-	struct dir_access_cache *cache = call->fs->dir_access;
-	struct slot *slot = &cache->slots[dir % SLOTS];
-	uint64_t changes = atomic_load(&cache->changes);
+	struct slot *slot = slot_of(call, dir);
+	uint64_t changes = dir_access_changes(call);
 	struct atlock_dir found;
 	int err;
 
@@ -76,6 +86,28 @@ int dir_access_get(struct call *call, uint64_t dir, struct dir_access *out)
 	slot->dir = dir;
 	slot->changes = changes;
 	slot->access = *out;
+	slot->open = false;
 	pthread_mutex_unlock(&slot->mutex);
 	return 0;
+}
+
+bool dir_access_is_open(struct call *call, uint64_t dir)
+{
+	struct slot *slot = slot_of(call, dir);
+	uint64_t changes = dir_access_changes(call);
+	bool open;
+
+	pthread_mutex_lock(&slot->mutex);
+	open = slot->open && slot->dir == dir && slot->changes == changes;
+	pthread_mutex_unlock(&slot->mutex);
+	return open && !atlock_is_shared(call->al);
+}
+
+void dir_access_open(struct call *call, uint64_t dir, uint64_t changes)
+{
+	struct slot *slot = slot_of(call, dir);
+
+	pthread_mutex_lock(&slot->mutex);
+	slot->open = slot->dir == dir && slot->changes == changes;
+	pthread_mutex_unlock(&slot->mutex);
 }

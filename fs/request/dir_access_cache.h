@@ -25,6 +25,14 @@ void dir_access_cache_free(struct dir_access_cache *cache);
 /* 0, or a negative errno: -ENOENT or an error of the store. */
 int dir_access_get(struct call *call, uint64_t dir, struct dir_access *out);
 
+/*
+ * Whether every user may search the directory and all above it: known only after dir_access_open() said so since the last change.
+ * dir_access_changes() is to be read before the directories are, and given to dir_access_open().
+ */
+bool dir_access_is_open(struct call *call, uint64_t dir);
+uint64_t dir_access_changes(const struct call *call);
+void dir_access_open(struct call *call, uint64_t dir, uint64_t changes);
+
 /* Call after a directory was changed or removed. */
 void dir_access_changed(struct dir_access_cache *cache);
 

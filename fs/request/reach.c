@@ -30,8 +30,8 @@ static void groups_read(struct reach *reach)
 	call->group_count = (size_t)n;
 }
 
-/* Checks one directory alone. A directory that cannot be read counts as closed. */
-static bool dir_may(struct reach *reach, uint64_t dir, uint64_t *parent)
+/* Checks one directory alone. A directory that cannot be read counts as closed. Clears `open` if not every user may search it. */
+static bool dir_may(struct reach *reach, uint64_t dir, uint64_t *parent, bool *open)
 {
 	struct call *call = reach->call;
 	struct dir_access access;
@@ -42,6 +42,7 @@ static bool dir_may(struct reach *reach, uint64_t dir, uint64_t *parent)
 	*parent = access.parent;
 	if ((access.mode & 0111U) == 0111U)
 		return true;
+	*open = false;
 	if (!reach->grouped)
 		groups_read(reach);
 	may = permit_mode(call, access.mode, access.uid, access.gid, X_OK) == 0;
@@ -52,19 +53,26 @@ static bool dir_may(struct reach *reach, uint64_t dir, uint64_t *parent)
 static bool reach_dir(void *arg, uint64_t dir)
 {
 	struct reach *reach = arg;
+	uint64_t changes = dir_access_changes(reach->call);
 	uint64_t at = dir;
 	bool may = true;
+	bool open = true;
 
 	for (int depth = 0; depth < DEPTH_MAX; depth++) {
 		size_t slot = at % REACH_KNOWN;
 		bool known = reach->known[slot].known && reach->known[slot].dir == at;
 		uint64_t parent = 0;
 
-		may = known ? reach->known[slot].may : dir_may(reach, at, &parent);
+		if (!known && dir_access_is_open(reach->call, at))
+			break;
+		may = known ? reach->known[slot].may : dir_may(reach, at, &parent, &open);
+		open = open && !known;
 		if (!may || known || at == 0)
 			break;
 		at = parent;
 	}
+	if (may && open)
+		dir_access_open(reach->call, dir, changes);
 	reach->known[dir % REACH_KNOWN].dir = dir;
 	reach->known[dir % REACH_KNOWN].known = true;
 	reach->known[dir % REACH_KNOWN].may = may;

@@ -6,6 +6,7 @@
  * may have changed by the time the list is read. read(2) goes on to the end whatever was counted. Other reads that stop
  * at the counted size while the list goes on, or that begin beyond its end, fail with EIO instead of leaving lines out.
  */
+#include <bsd/sys/queue.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -194,7 +195,7 @@ static int cursor_count(struct call *call, size_t *size)
 	return err;
 }
 
-/* --- Its size, by name --- */
+/* --- Its size --- */
 
 #define SIZES 64
 #define SIZE_SHARE 10 /* counting may take one part in so many of the time, per user */
@@ -211,12 +212,53 @@ struct size {
 	size_t size;
 };
 
-/* By uid; a later user overwrites an earlier one in the same slot, whose size is then counted anew. */
+/* A thread that counts. One user has one at a time: many would take the processors from the requests of other users. */
+struct counter {
+	uid_t uid;
+	LIST_ENTRY(counter) link;
+};
+
 static struct {
 	pthread_mutex_t mutex;
-	struct size of[SIZES];
-	bool counting[SIZES]; /* a thread counts for this slot: others do not wait for it, nor count beside it */
-} sizes = { .mutex = PTHREAD_MUTEX_INITIALIZER };
+	pthread_cond_t ended; /* one has counted */
+	LIST_HEAD(, counter) counters;
+	struct size of[SIZES]; /* the users for whom was counted last */
+} sizes = { .mutex = PTHREAD_MUTEX_INITIALIZER, .ended = PTHREAD_COND_INITIALIZER };
+
+/* Call with the mutex held. */
+static bool is_counting(uid_t uid)
+{
+	const struct counter *counter;
+
+	LIST_FOREACH(counter, &sizes.counters, link)
+		if (counter->uid == uid)
+			return true;
+	return false;
+}
+
+static void counter_end(struct counter *counter)
+{
+	pthread_mutex_lock(&sizes.mutex);
+	LIST_REMOVE(counter, link);
+	pthread_cond_broadcast(&sizes.ended);
+	pthread_mutex_unlock(&sizes.mutex);
+}
+
+/* Counts the whole list, when no other thread counts for this user. */
+static int count_in_turn(struct call *call, size_t *size)
+{
+	struct counter counter = { .uid = call->ctx->uid };
+	int err;
+
+	pthread_mutex_lock(&sizes.mutex);
+	while (is_counting(counter.uid))
+		pthread_cond_wait(&sizes.ended, &sizes.mutex);
+	LIST_INSERT_HEAD(&sizes.counters, &counter, link);
+	pthread_mutex_unlock(&sizes.mutex);
+	err = cursor_count(call, size);
+	counter_end(&counter);
+	return err;
+}
 
 static bool size_is_of(const struct size *size, const struct call *call)
 {
@@ -256,20 +298,36 @@ static size_t size_meanwhile(const struct size *size, const struct call *call)
 	return atlock_status(call->al, &status) < 0 ? LINE_ABOUT : (status.held + status.waiting + 1) * LINE_ABOUT;
 }
 
+/* The last count for this user, or if there is none the oldest of all. Call with the mutex held. */
+static struct size *size_kept(const struct call *call)
+{
+	struct size *kept = &sizes.of[0];
+
+	for (size_t i = 0; i < SIZES; i++) {
+		if (size_is_of(&sizes.of[i], call))
+			return &sizes.of[i];
+		if (sizes.of[i].at < kept->at)
+			kept = &sizes.of[i];
+	}
+	return kept;
+}
+
 /* For stat(2) by name. No read relies on that size: an open file reports its own. */
 static int size_by_name(struct call *call, size_t *out)
 {
-	size_t slot = call->ctx->uid % SIZES;
-	struct size *kept = &sizes.of[slot];
+	struct counter counter = { .uid = call->ctx->uid };
 	struct size size = { .uid = call->ctx->uid, .gid = call->ctx->gid, .changed = atomic_load(&call->fs->changed) };
 	int64_t begun = steady_now();
+	const struct size *kept;
 	bool counts;
 	int err;
 
 	pthread_mutex_lock(&sizes.mutex);
-	counts = !size_holds(kept, call, begun) && !sizes.counting[slot];
+	kept = size_kept(call);
+	counts = !size_holds(kept, call, begun) && !is_counting(counter.uid);
 	*out = counts ? 0 : size_meanwhile(kept, call);
-	sizes.counting[slot] |= counts;
+	if (counts)
+		LIST_INSERT_HEAD(&sizes.counters, &counter, link);
 	pthread_mutex_unlock(&sizes.mutex);
 	if (!counts)
 		return 0;
@@ -279,9 +337,9 @@ static int size_by_name(struct call *call, size_t *out)
 	size.took = size.at - begun;
 	pthread_mutex_lock(&sizes.mutex);
 	if (err == 0)
-		*kept = size;
-	sizes.counting[slot] = false;
+		*size_kept(call) = size;
 	pthread_mutex_unlock(&sizes.mutex);
+	counter_end(&counter);
 	return err;
 }
 
@@ -464,7 +522,7 @@ static int reading_size(struct call *call, struct content *content, size_t *size
 	int err = 0;
 
 	if (content->dropped && !content->sized && !content->done)
-		return cursor_count(call, size);
+		return count_in_turn(call, size);
 	if (reading == NULL || !(middle || content_is_told(content))) {
 		content->sized = false;
 		err = reading_begin(call, content);
@@ -473,7 +531,7 @@ static int reading_size(struct call *call, struct content *content, size_t *size
 		return err;
 	reading = content->cursor;
 	if (!reading->whole && reading->counted == 0)
-		err = cursor_count(call, &reading->counted);
+		err = count_in_turn(call, &reading->counted);
 	*size = reading->whole ? content->len : reading->counted;
 	content->sized = !middle;
 	return err;

@@ -50,3 +50,30 @@ expect_ok rm "$MNT/global/changed@x"
 wait_until '[ "$(stat -c %s "$MNT/locks.jsonl")" = "$(wc -c <"$MNT/locks.jsonl")" ]'
 expect_ok touch "$MNT/global/one-more@x"
 wait_until '[ "$(stat -c %s "$MNT/locks.jsonl")" = "$(cat "$MNT/locks.jsonl" | wc -c)" ]'
+
+# Open files have it counted each time, but for one of the user's requests at a time: other users have processors left.
+cat >"$T/open" <<'PY'
+import glob, os, sys, threading
+mnt, daemon = sys.argv[1:]
+def ask():
+    for i in range(3):
+        fd = os.open(f'{mnt}/locks.jsonl', os.O_RDONLY)
+        os.fstat(fd)
+        os.close(fd)
+def runs(task):
+    try:
+        return open(task).read().rsplit(')', 1)[1].split()[0] == 'R'
+    except OSError:
+        return False
+threads = [threading.Thread(target=ask) for i in range(12)]
+for thread in threads:
+    thread.start()
+seen = []
+while any(thread.is_alive() for thread in threads):
+    seen.append(sum(runs(task) for task in glob.glob(f'/proc/{daemon}/task/*/stat')))
+seen.sort()
+print(seen[len(seen) // 2])
+PY
+running=$(python3 "$T/open" "$MNT" "$DAEMON")
+echo "threads that run while 12 ask: $running"
+[ "$running" -le 3 ] || fail "$running threads count at a time"
