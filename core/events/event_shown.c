@@ -72,6 +72,22 @@ static int path_is_shown(struct op *op, struct event_shown *shown, struct slice 
 	return shown->may && wall >= shown->since;
 }
 
+/*
+ * The value of an option that only administrators may read. Events say "hidden" instead of it; older ones, which cannot be changed, have
+ * the value itself.
+ */
+static bool has_secret(const struct record_event *event)
+{
+	const struct slice values[] = { event->old, event->new };
+
+	if (event->type != ATLOCK_EVENT_CONFIGURED || !slice_equal(event->lock, slice_of("config/on_event")))
+		return false;
+	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++)
+		if (values[i].len > 0 && !slice_equal(values[i], slice_of("hidden")))
+			return true;
+	return false;
+}
+
 int event_is_shown(struct op *op, struct event_shown *shown, const struct record_event *event)
 {
 	const struct atlock_reader *reader = shown->reader;
@@ -82,7 +98,7 @@ int event_is_shown(struct op *op, struct event_shown *shown, const struct record
 	    slice_equal(event->actor, slice_of(reader->user)))
 		return 1;
 	path = event_path(event, &whole);
-	if (!whole)
+	if (!whole || has_secret(event))
 		return 0;
 	return slice_begins(path, slice_of(custom)) ? path_is_shown(op, shown, path, event->wall) : 1;
 }

@@ -2,7 +2,8 @@
  * Which events a reader may see. An event names a lock and its directories. If the reader may not search one of these
  * directories of custom/, only the actor, the holder and administrators see the event. Directories are looked up by
  * their present names; events in a removed directory, whose permissions are unknown, are hidden likewise, also when
- * another directory has its name now: they are older than that. Private to core/.
+ * another directory has its name now: they are older than that. An old event with a value of
+ * `on_event`, which only administrators may read, is hidden likewise. Private to core/.
  */
 #ifndef CORE_EVENT_SHOWN_H
 #define CORE_EVENT_SHOWN_H

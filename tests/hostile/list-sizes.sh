@@ -51,12 +51,14 @@ wait_until '[ "$(stat -c %s "$MNT/locks.jsonl")" = "$(wc -c <"$MNT/locks.jsonl")
 expect_ok touch "$MNT/global/one-more@x"
 wait_until '[ "$(stat -c %s "$MNT/locks.jsonl")" = "$(cat "$MNT/locks.jsonl" | wc -c)" ]'
 
-# Open files have it counted each time, but for one of the user's requests at a time: other users have processors left.
+# Open files have it counted each time, but for one of the user's requests at a time: other users have processors left. A list must be
+# long to be counted.
+seq 1500 | sed "s|.*|$MNT/repos/acme/infra/-/d/-/workspace-&@many|" | xargs touch
 cat >"$T/open" <<'PY'
 import glob, os, sys, threading
 mnt, daemon = sys.argv[1:]
 def ask():
-    for i in range(3):
+    for i in range(2):
         fd = os.open(f'{mnt}/locks.jsonl', os.O_RDONLY)
         os.fstat(fd)
         os.close(fd)

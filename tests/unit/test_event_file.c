@@ -2,6 +2,7 @@
  * The event log as files: one a day, with lines that stay where they are, whatever the clock does and however they are read.
  */
 #include "event_line.h"
+#include "event_log.h"
 #include "stage.h"
 
 #include <errno.h>
@@ -425,6 +426,41 @@ static void moved_lines_are_found(void **state)
 	chain_is_broken(s, 1);
 }
 
+static int configured_as_before(struct op *op)
+{
+	return event_configured(op, "on_event", op->arg, "");
+}
+
+static bool may_all(void *arg, uint64_t dir)
+{
+	(void)arg, (void)dir;
+	return true;
+}
+
+/* Events of earlier versions have the command of on_event, which only administrators may read. */
+static void old_command_is_hidden(void **state)
+{
+	const struct atlock_reader user = { .user = "mallory", .may = may_all };
+	const char *const commands[] = { "send --password PASSWORD", "hidden" };
+	struct stage *s = *state;
+	struct op op;
+	ssize_t n;
+
+	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+		op_init(&op, s->al, NULL, NULL);
+		op.arg = (void *)commands[i];
+		assert_int_equal(op_run(&op, configured_as_before), 0);
+	}
+	file_read(s, TODAY, 4096, &text);
+	assert_non_null(strstr(text.data, "PASSWORD"));
+	n = atlock_day_read(s->al, &user, TODAY, 0, other.data, sizeof(other.data) - 1);
+	assert_int_equal(n, text.len);
+	other.data[n] = '\0';
+	assert_null(strstr(other.data, "PASSWORD"));
+	assert_non_null(strstr(other.data, EVENT_LINE_HIDDEN));
+	assert_non_null(strstr(other.data, "\"old\":\"hidden\""));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -440,6 +476,7 @@ int main(void)
 		STAGED(line_says_who_did_what),
 		STAGED(line_says_what_changed),
 		STAGED(line_has_no_metadata),
+		STAGED(old_command_is_hidden),
 		STAGED(hidden_day_is_found),
 		STAGED(moved_lines_are_found),
 	};
