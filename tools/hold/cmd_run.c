@@ -262,6 +262,12 @@ static int locks_keep(struct run *run)
 	return EXIT_DONE;
 }
 
+/* The daemon of a shared store ends processes whose locks are over by SIGTERM (lost_signal), and may be quicker than run_check(). */
+static bool run_ended_by_daemon(struct run *run, int code)
+{
+	return code == 128 + SIGTERM && !run_check(run);
+}
+
 static int keeper(const struct front *front, void *arg)
 {
 	struct run *run = arg;
@@ -291,6 +297,8 @@ static int keeper(const struct front *front, void *arg)
 		code = guard_check(run);
 	if (code == EXIT_DONE)
 		code = run_child(&child);
+	if (!child.ended_by_us && run_ended_by_daemon(run, code))
+		child.ended_by_us = true;
 	take_back(&run->take);
 	run_child_pass_on(&child);
 	return child.ended_by_us ? EXIT_TRY_AGAIN : code;

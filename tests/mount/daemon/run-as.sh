@@ -70,9 +70,12 @@ expect_equal "$(stat -c %a "$MNT")" "$mode"
 
 # A daemon that dies leaves a dead mount, never the bare directory.
 mount_fs -o run_as=atlt2
-kill -KILL "$(cat "$STORE/owner.pid")"
+served=$(cat "$STORE/owner.pid")
+notifier=$(notifier_of "$served")
+kill -KILL "$served"
 wait "$DAEMON" && fail "a crash ended with status 0"
 DAEMON=
+notifier_wait "$notifier"
 expect_fail 'Transport endpoint is not connected' touch "$MNT/custom/z"
 fusermount3 -uz "$MNT"
 expect_equal "$(stat -c %a "$MNT")" 555
