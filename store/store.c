@@ -226,6 +226,11 @@ int store_incarnation(struct store *store, struct store_txn *txn, uint16_t chain
 	return store->engine->incarnation != NULL ? store->engine->incarnation(txn, chain, out) : 1;
 }
 
+int store_publish(struct store *store, const char *event, struct slice text)
+{
+	return store->engine->publish == NULL ? 1 : store->engine->publish(store->handle, event, text);
+}
+
 void store_space(struct store *store, struct store_space *out)
 {
 	store->engine->space(store->handle, out);

@@ -4,6 +4,7 @@
 #include "background.h"
 #include "ends.h"
 #include "hook.h"
+#include "publish.h"
 #include "refusal.h"
 #include "table.h"
 #include "waits.h"
@@ -38,8 +39,10 @@ static void deliver(const struct op *op)
 
 	for (i = 0; i < op->marks.len / sizeof(*marks); i++)
 		metrics_mark(&op->al->metrics, &marks[i]);
-	if (op->marks.len > 0)
+	if (op->marks.len > 0) {
 		hook_wake(op->al);
+		publish_wake(op->al);
+	}
 	for (i = 0; i < op->bound.len / sizeof(*bound); i++)
 		background_bind(op->al, bound[i].pid, bound[i].start);
 	if (op->due != ATLOCK_NEVER)

@@ -31,6 +31,7 @@
 #include "owed.h"
 #include "position.h"
 #include "process.h"
+#include "publish.h"
 #include "rate.h"
 #include "refusal.h"
 #include "seal.h"
@@ -331,6 +332,8 @@ int atlock_open(struct atlock **out, const char *store, const struct atlock_setu
 	if (rc == 0 && !setup->manual && !setup->readonly && !setup->repair) {
 		rc = hook_new(al);
 		if (rc == 0)
+			rc = publish_start(al);
+		if (rc == 0)
 			rc = background_start(al);
 		if (rc == 0)
 			rc = hook_configured(al);
@@ -339,6 +342,7 @@ int atlock_open(struct atlock **out, const char *store, const struct atlock_setu
 	}
 	if (rc < 0) {
 		background_stop(al);
+		publish_stop(al);
 		manager_free(al);
 		return rc;
 	}
@@ -390,6 +394,7 @@ void atlock_close(struct atlock *al)
 		(void)op_call(al, &self, METRICS_NONE, closed_in_txn, NULL, NULL);
 	}
 	hook_stop(al);
+	publish_stop(al);
 	manager_free(al);
 }
 

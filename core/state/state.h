@@ -25,6 +25,7 @@ struct merges;
 struct waits;
 struct policy;
 struct positions;
+struct publisher;
 struct refusals;
 struct rates;
 struct event_usages;
@@ -89,10 +90,11 @@ struct atlock {
 	struct feed *feed;     /* what other hosts have changed */
 	struct merges *merges; /* their events among ours */
 	struct store_share share;
-	struct cut_off *cut_off; /* see cut_off.h */
-	struct alarms *alarms; /* NULL if the caller drives time itself */
-	pthread_t thread;      /* acts on the alarms */
-	struct hook *hook;     /* the same */
+	struct cut_off *cut_off;     /* see cut_off.h */
+	struct alarms *alarms;       /* NULL if the caller drives time itself */
+	pthread_t thread;            /* acts on the alarms */
+	struct hook *hook;           /* the same */
+	struct publisher *publisher; /* NULL: the store publishes nothing */
 
 	struct seal *seal;             /* keys of the users' texts; NULL: none was given */
 	bool sees_processes;           /* /proc is of our pid namespace */

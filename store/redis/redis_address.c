@@ -116,6 +116,14 @@ static int history_take(const struct reading *r, const char *value)
 	return store_refuse(r->why, r->whylen, -EINVAL, "history=%s: so many entries, at least %d", value, HISTORY_MIN);
 }
 
+static int publish_take(const struct reading *r, const char *value)
+{
+	r->out->publish = strcmp(value, "yes") == 0;
+	if (r->out->publish || strcmp(value, "no") == 0)
+		return 0;
+	return store_refuse(r->why, r->whylen, -EINVAL, "publish=%s: yes or no", value);
+}
+
 /* What may follow the "?". */
 static const struct parameter {
 	const char *name;
@@ -125,6 +133,7 @@ static const struct parameter {
 	{ "password_file", password_take },
 	{ "sentinel_password_file", sentinel_password_take },
 	{ "history", history_take },
+	{ "publish", publish_take },
 };
 
 static int parameter_take(const struct reading *r, const char *text, size_t len)
@@ -140,8 +149,8 @@ static int parameter_take(const struct reading *r, const char *text, size_t len)
 		if (strlen(parameters[i].name) == name && memcmp(parameters[i].name, text, name) == 0)
 			return parameters[i].take(r, value);
 	return store_refuse(r->why, r->whylen, -EINVAL,
-			    "%.*s: no parameter of a realm; there are realm, password_file, sentinel_password_file "
-			    "and history",
+			    "%.*s: no parameter of a realm; there are realm, password_file, sentinel_password_file, "
+			    "history and publish",
 			    (int)(name < 64 ? name : 64), text);
 }
 

@@ -9,6 +9,7 @@
  *	password_file=PATH            the first line of a file that others cannot read
  *	sentinel_password_file=PATH   the Sentinels' own
  *	history=ENTRIES               that the server keeps, at least (100000)
+ *	publish=yes                   this host publishes its events for other programs
  *
  * Without a password_file, the password is that of the environment variable ATLOCK_REDIS_PASSWORD. An address contains none, so it may be
  * shown: one with a password in it is refused.
@@ -19,10 +20,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define REDIS_NODES 16       /* most hosts of an address */
-#define REDIS_REALM_NAME 64  /* longest name of a realm */
-#define REDIS_PASSWORD 512   /* longest password, with its NUL */
-#define REDIS_HISTORY 100000 /* entries, if the address does not say */
+#define REDIS_NODES 16                 /* most hosts of an address */
+#define REDIS_REALM_NAME 64            /* longest name of a realm */
+#define REDIS_PASSWORD 512             /* longest password, with its NUL */
+#define REDIS_CHANNEL "atlantis:lock:" /* and the type of the event */
+#define REDIS_HISTORY 100000           /* entries, if the address does not say */
 
 struct redis_node {
 	char host[256];
@@ -39,6 +41,7 @@ struct redis_address {
 	int db;
 	char realm[REDIS_REALM_NAME + 1];
 	unsigned int history;
+	bool publish;
 };
 
 /* Whether a text begins as an address of this kind does. */

@@ -64,8 +64,9 @@ static int redis_hello(struct remote_adapter *adapter, const struct remote_repor
 		(void)bytes_put(at, report->base.tag, 8);
 	}
 	const struct slice args[] = { slice_of(realm->process.run_id), slice_of(epoch),
-				      bytes_of(bytes, report == NULL ? 0 : REDIS_REPORT) };
-	rc = redis_process_eval(&realm->process, redis_hello_script, args, 3, &reply);
+				      bytes_of(bytes, report == NULL ? 0 : REDIS_REPORT),
+				      slice_of(realm->address.publish ? REDIS_CHANNEL "acquired" : "") };
+	rc = redis_process_eval(&realm->process, redis_hello_script, args, 4, &reply);
 	if (rc < 0)
 		return told(realm, rc);
 	rc = reply_welcome(reply, out);
@@ -73,7 +74,8 @@ static int redis_hello(struct remote_adapter *adapter, const struct remote_repor
 	realm->base.trouble[0] = '\0';
 	if (rc == -EACCES)
 		(void)snprintf(realm->base.trouble, sizeof(realm->base.trouble),
-			       "the user of the Redis lacks a right on the realm's keys: see docs/REMOTE.md");
+			       "the user of the Redis lacks a right on the realm's keys%s: see docs/REMOTE.md",
+			       realm->address.publish ? ", or to publish events" : "");
 	char process[17];
 	(void)strlcpy(process, realm->process.run_id, sizeof(process));
 	out->process = strtoull(process, NULL, 16);
@@ -194,6 +196,41 @@ static int redis_scan(struct remote_adapter *adapter, remote_scan_fn *each, void
 	return rc;
 }
 
+/* The message is the event with the name of the realm before its members: realms share the channels of a server. */
+static int redis_publish(struct remote_adapter *adapter, const char *event, struct slice text)
+{
+	struct realm *realm = (struct realm *)adapter;
+	char channel[64];
+	char head[REDIS_REALM_NAME + 16];
+	redisReply *reply;
+	struct arena arena;
+	char *message;
+	int rc;
+
+	if (!realm->address.publish)
+		return 1;
+	if (event == NULL)
+		return 0;
+	if (!arena_init(&arena, text.len + sizeof(head)))
+		return -ENOMEM;
+	(void)snprintf(channel, sizeof(channel), REDIS_CHANNEL "%s", event);
+	size_t len = (size_t)snprintf(head, sizeof(head), "{\"realm\":\"%s\",", realm->address.realm);
+	message = arena_take(&arena, len + text.len);
+	if (message == NULL) {
+		rc = -ENOMEM;
+	} else {
+		memcpy(message, head, len);
+		memcpy(message + len, (const char *)text.data + 1, text.len - 1);
+		const struct slice words[] = { slice_of("PUBLISH"), slice_of(channel),
+					       bytes_of(message, len + text.len - 1) };
+		rc = redis_line_ask(&realm->lines[REMOTE_LINE_TELL], words, 3, 0, &reply);
+		if (rc == 0)
+			freeReplyObject(reply);
+	}
+	arena_free(&arena);
+	return rc == -EINPROGRESS || rc > 0 ? -EHOSTDOWN : rc;
+}
+
 static void redis_close(struct remote_adapter *adapter)
 {
 	struct realm *realm = (struct realm *)adapter;
@@ -213,6 +250,7 @@ static const struct remote_ops redis_ops = {
 	.commit = redis_commit,
 	.barrier = redis_barrier,
 	.entries = redis_entries,
+	.publish = redis_publish,
 	.scan = redis_scan,
 };
 

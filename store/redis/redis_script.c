@@ -95,7 +95,7 @@ const char redis_barrier_script[] = "#!lua%s\n"
 				    "return {0, h[2], h[3]}\n";
 
 /*
- * ARGV: 1 run_id, 2 the epoch that is distrusted or nothing, 3 a report or nothing. Asks for every right first: one that is missing would
+ * ARGV: 1 run_id, 2 the epoch that is distrusted or nothing, 3 a report or nothing, 4 a channel that events are published on or nothing. Asks for every right first: one that is missing would
  * otherwise come to light in the middle of a commit.
  */
 const char redis_hello_script[] =
@@ -104,6 +104,7 @@ const char redis_hello_script[] =
 	"  {'HSET', KEYS[1], 'm', ''}, {'HDEL', KEYS[1], 'm'}, {'HSCAN', KEYS[1], '0'}, {'XADD', KEYS[2], '*', 'e', ''},\n"
 	"  {'XRANGE', KEYS[2], '-', '+'}, {'XREAD', 'STREAMS', KEYS[2], '0'}, {'EVALSHA', '', '1', KEYS[1]}, {'TIME'},\n"
 	"}\n"
+	"if ARGV[4] ~= '' then rights[#rights + 1] = {'PUBLISH', ARGV[4], ''} end\n"
 	"for _, right in ipairs(rights) do\n"
 	"  if not redis.acl_check_cmd(unpack(right)) then return {3} end\n"
 	"end\n"

@@ -40,6 +40,7 @@ enum remote_line {
 	REMOTE_LINE_COMMIT, /* of the thread that leads: commits, hello, resync */
 	REMOTE_LINE_READ,   /* barriers, and catching up after them */
 	REMOTE_LINE_FEED,   /* the feed's thread */
+	REMOTE_LINE_TELL,   /* of the thread that publishes */
 	REMOTE_LINES,
 };
 
@@ -154,6 +155,9 @@ struct remote_ops {
 	/* The entries behind `after`; if there are none, waits for one, at most `wait` ms. Those that were trimmed are missing. */
 	int (*entries)(struct remote_adapter *adapter, enum remote_line line, const struct remote_at *after, int wait,
 		       remote_entry_fn *each, void *arg);
+
+	/* As store_publish(); NULL: it never does. By one thread, on REMOTE_LINE_TELL. */
+	int (*publish)(struct remote_adapter *adapter, const char *event, struct slice text);
 
 	/* Every key that is there from beginning to end; others that change meanwhile may come, or come twice. */
 	int (*scan)(struct remote_adapter *adapter, remote_scan_fn *each, void *arg);

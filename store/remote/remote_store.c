@@ -268,6 +268,13 @@ int remote_host_life(struct store_txn *txn, uint16_t chain, uint64_t *out)
 	return rc;
 }
 
+int remote_publish(struct engine *engine, const char *event, struct slice text)
+{
+	const struct remote_ops *ops = engine->adapter->ops;
+
+	return ops->publish == NULL ? 1 : ops->publish(engine->adapter, event, text);
+}
+
 uint16_t remote_chain(const struct engine *engine)
 {
 	return engine->chain;
