@@ -127,6 +127,7 @@ const struct store_engine store_redis = {
 	.number = remote_number,
 	.host = remote_host,
 	.incarnation = remote_host_life,
+	.limit = remote_limit,
 	.publish = remote_publish,
 	.now = remote_now,
 	.space = remote_space,

@@ -158,6 +158,7 @@ uint64_t remote_incarnation(const struct engine *engine);
 int remote_number(struct store_txn *txn, struct slice name, uint64_t *out);
 void remote_host(struct engine *engine, struct store_host *out);
 int remote_host_life(struct store_txn *txn, uint16_t chain, uint64_t *out);
+size_t remote_limit(const struct engine *engine);
 int remote_publish(struct engine *engine, const char *event, struct slice text);
 
 /* ns of the clock that this host's waits run on. */

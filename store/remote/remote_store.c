@@ -283,6 +283,11 @@ int remote_host_life(struct store_txn *txn, uint16_t chain, uint64_t *out)
 	return rc;
 }
 
+size_t remote_limit(const struct engine *engine)
+{
+	return engine->adapter->limits.keys;
+}
+
 int remote_publish(struct engine *engine, const char *event, struct slice text)
 {
 	const struct remote_ops *ops = engine->adapter->ops;

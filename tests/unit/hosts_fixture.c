@@ -51,6 +51,7 @@ static const struct store_engine realm_engine = {
 	.number = remote_number,
 	.host = remote_host,
 	.incarnation = remote_host_life,
+	.limit = remote_limit,
 	.now = remote_now,
 	.space = remote_space,
 	.stats = remote_stats,
