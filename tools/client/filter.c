@@ -69,6 +69,7 @@ bool filter_wants(const struct filter *filter, const json_t *lock)
 
 	return filter_wants_path(filter, source_text(lock, "lock")) && field_matches(filter->owner, lock, "owner") &&
 	       field_matches(filter->who, lock, "who") && field_matches(filter->repo, lock, "repo") &&
-	       pull_matches(filter->pull, lock) && (filter->older == 0 || now - since >= filter->older) &&
+	       field_matches(filter->host, lock, "host") && pull_matches(filter->pull, lock) &&
+	       (filter->older == 0 || now - since >= filter->older) &&
 	       (filter->expiring == 0 || (until != ATLOCK_NEVER && until - now <= filter->expiring));
 }

@@ -11,6 +11,7 @@ struct filter {
 	const char *who;
 	const char *repo;
 	const char *pull;
+	const char *host;
 	int64_t older;    /* held for at least so long */
 	int64_t expiring; /* ends within so long */
 };

@@ -63,13 +63,61 @@ static void lines_free(void *arg)
 	free(lines);
 }
 
-static size_t limit_of(const struct serve_request *request)
-{
-	const char *text = serve_query(request, "limit");
-	const char *bad = NULL;
-	long long limit = strtonum(text, 1, LIMIT_MOST, &bad);
+/* What every list takes beside the filter of locks. */
+struct page {
+	size_t limit;
+	int64_t older; /* at least so old; 0: any */
+	int64_t newer; /* at most so old; 0: any */
+};
 
-	return bad != NULL ? LIMIT : (size_t)limit;
+static bool duration_read(const struct serve_request *request, const char *name, int64_t *out)
+{
+	const char *text = serve_query(request, name);
+
+	*out = 0;
+	return text[0] == '\0' || atlock_duration_parse(text, false, out) == 0;
+}
+
+/* False once it has refused a query whose values mean nothing. */
+static bool page_read(const struct serve_request *request, struct serve_reply *reply, struct page *out)
+{
+	const char *limit = serve_query(request, "limit");
+	const char *bad = NULL;
+
+	out->limit = limit[0] == '\0' ? LIMIT : (size_t)strtonum(limit, 1, LIMIT_MOST, &bad);
+	if (bad == NULL && duration_read(request, "older", &out->older) && duration_read(request, "newer", &out->newer))
+		return true;
+	reply->status = MHD_HTTP_BAD_REQUEST;
+	fprintf(reply->out,
+		"limit= is a number from 1 to %d; older= and newer= are durations such as 90s, 15m or 2h.\n",
+		LIMIT_MOST);
+	return false;
+}
+
+/* Whether the time `key` of an object is as long ago as the page wants. */
+static bool age_wanted(const struct page *page, const json_t *object, const char *key)
+{
+	int64_t age = moment_wall() - source_time(object, key);
+
+	return (page->older == 0 || age >= page->older) && (page->newer == 0 || age <= page->newer);
+}
+
+/* Whether what is at `path`, done or asked for as `who`, is of the repository and pull request of the query. */
+static bool place_wanted(const struct filter *filter, const char *path, const char *who)
+{
+	static const char *const trees[] = { "repos/", "branches/" };
+	bool in_repo = filter->repo == NULL;
+
+	for (size_t i = 0; !in_repo && i < sizeof(trees) / sizeof(trees[0]); i++) {
+		size_t tree = strlen(trees[i]);
+		size_t repo = strlen(filter->repo);
+
+		in_repo = strncmp(path, trees[i], tree) == 0 && strncmp(path + tree, filter->repo, repo) == 0 &&
+			  strncmp(path + tree + repo, "/-/", 3) == 0;
+	}
+	return in_repo &&
+	       (filter->pull == NULL || (strncmp(who, "pr:", 3) == 0 && strcmp(who + 3, filter->pull) == 0)) &&
+	       filter_wants_path(filter, path);
 }
 
 /* Where the next page begins, as a query has it: the caller frees it; NULL without memory. */
@@ -98,20 +146,23 @@ static void cursor_print(const json_t *object, char *out, size_t len)
 /* Sends those of an array that `wants` wants, from behind the cursor `after` on. */
 static void lines_send(struct serve_request *request, struct serve_reply *reply, json_t *array,
 		       bool (*wants)(const struct serve_request *request, const struct filter *filter,
-				     const json_t *object))
+				     const struct page *page, const json_t *object))
 {
 	const char *after = serve_query(request, "after");
-	struct lines *lines = calloc(1, sizeof(*lines));
-	size_t limit = limit_of(request);
+	struct lines *lines;
 	bool begun = after[0] == '\0';
 	char cursor[ATLOCK_PATH_MAX + 32];
 	struct filter filter;
+	struct page page;
 	size_t i;
 	json_t *object;
 
+	if (!page_read(request, reply, &page))
+		return;
 	serve_filter_read(request, &filter);
+	lines = calloc(1, sizeof(*lines));
 	if (lines != NULL)
-		lines->list = calloc(limit, sizeof(*lines->list));
+		lines->list = calloc(page.limit, sizeof(*lines->list));
 	if (lines == NULL || lines->list == NULL) {
 		free(lines);
 		reply->status = MHD_HTTP_INTERNAL_SERVER_ERROR;
@@ -124,10 +175,10 @@ static void lines_send(struct serve_request *request, struct serve_reply *reply,
 			begun = strcmp(cursor, after) == 0;
 			continue;
 		}
-		if (!wants(request, &filter, object))
+		if (!wants(request, &filter, &page, object))
 			continue;
-		if (lines->count == limit) {
-			cursor_print(lines->list[limit - 1], cursor, sizeof(cursor));
+		if (lines->count == page.limit) {
+			cursor_print(lines->list[page.limit - 1], cursor, sizeof(cursor));
 			reply->next = next_print(cursor);
 			break;
 		}
@@ -145,9 +196,11 @@ static void lines_send(struct serve_request *request, struct serve_reply *reply,
 		lines_free(lines);
 }
 
-static bool lock_wanted(const struct serve_request *request, const struct filter *filter, const json_t *lock)
+static bool lock_wanted(const struct serve_request *request, const struct filter *filter, const struct page *page,
+			const json_t *lock)
 {
-	return filter_wants(filter, lock) && serve_text_in(lock, serve_query(request, "q"));
+	return filter_wants(filter, lock) && age_wanted(page, lock, "acquired_at") &&
+	       serve_text_in(lock, serve_query(request, "q"));
 }
 
 void serve_api_locks(struct serve_request *request, struct serve_reply *reply)
@@ -155,13 +208,21 @@ void serve_api_locks(struct serve_request *request, struct serve_reply *reply)
 	lines_send(request, reply, request->snapshot->locks, lock_wanted);
 }
 
-static bool waiter_wanted(const struct serve_request *request, const struct filter *filter, const json_t *waiter)
+static bool is_or_any(const char *wanted, const char *text)
 {
-	const char *lock = serve_query(request, "lock");
+	return wanted == NULL || wanted[0] == '\0' || strcmp(wanted, text) == 0;
+}
 
-	return (filter->owner == NULL || strcmp(filter->owner, source_text(waiter, "owner")) == 0) &&
-	       filter_wants_path(filter, source_text(waiter, "lock")) &&
-	       (lock[0] == '\0' || strcmp(lock, source_text(waiter, "lock")) == 0);
+static bool waiter_wanted(const struct serve_request *request, const struct filter *filter, const struct page *page,
+			  const json_t *waiter)
+{
+	const char *lock = source_text(waiter, "lock");
+
+	return is_or_any(filter->owner, source_text(waiter, "owner")) &&
+	       is_or_any(filter->who, source_text(waiter, "who")) &&
+	       is_or_any(filter->host, source_text(waiter, "host")) &&
+	       place_wanted(filter, lock, source_text(waiter, "who")) && age_wanted(page, waiter, "since") &&
+	       is_or_any(serve_query(request, "lock"), lock);
 }
 
 void serve_api_queue(struct serve_request *request, struct serve_reply *reply)
@@ -171,17 +232,16 @@ void serve_api_queue(struct serve_request *request, struct serve_reply *reply)
 
 /* --- Events --- */
 
-static bool event_wanted(const struct serve_request *request, const json_t *event)
+static bool event_wanted(const struct serve_request *request, const struct filter *filter, const struct page *page,
+			 const json_t *event)
 {
-	static const char *const keys[] = { "lock", "type", "owner", "actor" };
+	static const char *const keys[] = { "lock", "type", "owner", "who", "actor", "host" };
 
-	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
-		const char *wanted = serve_query(request, keys[i]);
-
-		if (wanted[0] != '\0' && strcmp(wanted, source_text(event, keys[i])) != 0)
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+		if (!is_or_any(serve_query(request, keys[i]), source_text(event, keys[i])))
 			return false;
-	}
-	return true;
+	return place_wanted(filter, source_text(event, "lock"), source_text(event, "who")) &&
+	       age_wanted(page, event, "time");
 }
 
 /* The events in memory, after the number `after`. */
@@ -189,19 +249,23 @@ void serve_api_events(struct serve_request *request, struct serve_reply *reply)
 {
 	char next[32];
 	uint64_t seq = strtoull(serve_query(request, "after"), NULL, 10);
-	size_t limit = limit_of(request);
+	struct filter filter;
+	struct page page;
 	char *line;
 
+	if (!page_read(request, reply, &page))
+		return;
+	serve_filter_read(request, &filter);
 	reply->type = "application/x-ndjson";
 	for (size_t count = 0; (line = serve_reader_event(request->serve->reader, &seq, NULL)) != NULL; free(line)) {
 		json_t *event = json_loads(line, 0, NULL);
 
-		if (event != NULL && event_wanted(request, event)) {
+		if (event != NULL && event_wanted(request, &filter, &page, event)) {
 			fprintf(reply->out, "%s\n", line);
 			count++;
 		}
 		json_decref(event);
-		if (count == limit) {
+		if (count == page.limit) {
 			(void)snprintf(next, sizeof(next), "%" PRIu64, seq);
 			reply->next = next_print(next);
 			free(line);

@@ -17,7 +17,8 @@ void serve_filter_read(const struct serve_request *request, struct filter *out)
 	*out = (struct filter){ .owner = query_or_null(request, "owner"),
 				.who = query_or_null(request, "who"),
 				.repo = query_or_null(request, "repo"),
-				.pull = query_or_null(request, "pull") };
+				.pull = query_or_null(request, "pull"),
+				.host = query_or_null(request, "host") };
 	(void)strlcpy(out->prefix, serve_query(request, "path"), sizeof(out->prefix));
 	(void)atlock_duration_parse(serve_query(request, "older"), false, &out->older);
 }

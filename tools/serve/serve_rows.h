@@ -11,7 +11,7 @@ struct serve_rows {
 };
 
 /*
- * The filter of a query: owner, who, repo, pull, path, older (a duration). What is malformed matches nothing that is not so
+ * The filter of a query: owner, who, repo, pull, host, path, older (a duration). What is malformed matches nothing that is not so
  * written; a bad duration is ignored. The strings are the request's.
  */
 void serve_filter_read(const struct serve_request *request, struct filter *out);
