@@ -63,7 +63,7 @@ WARN := $(if $(SAN),,-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror)
 MODE := $(if $(SAN),$(SAN_$(SAN)),$(HARDEN))
 
 # The rooms of each folder, lowest first; "." is the folder itself. tests/rooms checks the symbols against the same lists.
-ROOMS_store := base txn foreign engine log lmdb remote redis .
+ROOMS_store := txn foreign engine log lmdb remote redis .
 ROOMS_core := base record people names state table events text rules locks trees manager check import
 ROOMS_fs := nodes request tree wire daemon
 ROOMS_tools := cli client graph hold look top store audit atlantis bench serve .
@@ -88,7 +88,7 @@ system_flags = $(patsubst -I%,-isystem %,$(shell pkg-config --cflags $(1)))
 # The library's objects serve archive and shared library alike; calls among themselves stay as direct as without.
 LIBRARY := -fPIC -fno-semantic-interposition
 FLAGS_store = $(LIBRARY) $(call system_flags,lmdb libbsd libmd hiredis)
-FLAGS_core = $(LIBRARY) -I$(OUT)/include -Istore -Istore/base -Istore/txn -Istore/foreign $(call system_flags,libbsd libmd jansson libsodium)
+FLAGS_core = $(LIBRARY) -I$(OUT)/include -Istore -Istore/txn -Istore/foreign $(call system_flags,libbsd libmd jansson libsodium)
 FLAGS_fs = -I$(OUT)/include $(call system_flags,fuse3 libbsd jansson)
 FLAGS_tools = -I$(OUT)/include $(call system_flags,libbsd libmd jansson ncursesw libmicrohttpd)
 FLAGS_tests = -I$(OUT)/include $(call every_room,core store tools) -Itests $(call every_room,fs) $(call system_flags,lmdb libbsd libmd jansson cmocka fuse3 hiredis libcurl)
@@ -175,7 +175,7 @@ PACKAGES_deb := build-essential debhelper lintian
 PACKAGES_deb-check := debootstrap systemd-container
 PACKAGES_cluster := stunnel4 openssl
 PACKAGES_bench := etcd-server etcd-client
-PACKAGES_page := chromium chromium-driver nodejs
+PACKAGES_page := chromium chromium-driver nodejs openssl
 PACKAGES_fuzz := clang libclang-rt-dev
 PACKAGES_lint := clang-tidy clang-format cppcheck mandoc
 NEED := $(BUILD)/.packages-
@@ -230,7 +230,7 @@ $(OUT)/atlock: $(call objects,$(TOOLS)) $(LIBS)
 	$(Q)$(call link,$@,$^,ncursesw libmicrohttpd)
 
 # The assembler includes them.
-$(OUT)/obj/tools/serve/serve_asset.o: $(wildcard tools/serve/page.* tools/serve/openapi.json)
+$(OUT)/obj/tools/serve/serve_asset.o: $(wildcard tools/serve/page.* tools/serve/icon.svg tools/serve/openapi.json)
 
 $(OUT)/unit/test_fs_%: $(OUT)/obj/tests/unit/test_fs_%.o $(OUT)/libtest.a $(OUT)/libfs.a $(LIBS)
 	$(call say,LD,$@)
@@ -494,12 +494,24 @@ soak: all mount-programs $(SIM_PROGRAM) ## mounts and attacks so many times in a
 		echo "$$i of $(TIMES): $$(tail -n 1 $(OUT)/soak.log)"; \
 	done
 
+NPM := $(abspath $(BUILD))/npm/node_modules
+$(NPM)/.installed: Makefile
+	$(Q)npm install --silent --no-audit --no-fund --prefix $(BUILD)/npm axe-core@4 @apidevtools/swagger-parser@13
+	$(Q)touch $@
+
 .PHONY: check-page
-check-page: all mount-programs | $(NEED)page ## atlock serve in a real browser, with pictures of it in $(BUILD)/page
+check-page: all mount-programs $(NPM)/.installed | $(NEED)page ## atlock serve in a real browser, with pictures of it in $(BUILD)/page; behind proxies
 	@tests/users
 	@mkdir -p $(BUILD)/page && chmod 777 $(BUILD)/page
-	@[ -e $(BUILD)/axe/node_modules/axe-core/axe.min.js ] || npm install --silent --no-audit --no-fund --prefix $(BUILD)/axe axe-core
-	@AXE=$(abspath $(BUILD))/axe/node_modules/axe-core/axe.min.js PICTURES=$(abspath $(BUILD))/page tests/run 'tests/mount/one $(OUT) tests/page/page.sh'
+	@node tests/page/validate.js $(NPM)/@apidevtools/swagger-parser tools/serve/openapi.json
+	@AXE=$(NPM)/axe-core/axe.min.js PICTURES=$(abspath $(BUILD))/page tests/run 'tests/mount/one $(OUT) tests/page/page.sh'
+	@cat $(BUILD)/page/figures
+	@tests/run 'tests/mount/one $(OUT) tests/page/proxies.sh'
+
+.PHONY: page-pictures
+page-pictures: check-page ## draw the pictures of the page in docs/ anew
+	$(Q)cp $(PAGE_PICTURES:%=$(BUILD)/page/page-%.png) docs/
+PAGE_PICTURES := light dark narrow many
 
 .PHONY: check-install
 check-install: all libraries | $(NEED)test ## what make install puts there: programs, manuals, library, units

@@ -1,4 +1,4 @@
-"""Drives a headless Chromium by WebDriver, with nothing but Python's own library: for tests/page/run."""
+"""Drives a headless Chromium by WebDriver, with nothing but Python's own library: for tests/page/check.py."""
 import base64
 import json
 import subprocess
@@ -71,6 +71,9 @@ class Browser:
 
     def run_async(self, script, *arguments):
         return self.call("POST", self.session + "/execute/async", {"script": script, "args": list(arguments)})
+
+    def source(self):
+        return self.call("GET", self.session + "/source")
 
     def text(self):
         return self.run("return document.body.innerText")

@@ -6,6 +6,13 @@
 	let timer = 0;
 	let running = false;
 	let again = false;
+	let shown = "";
+
+	const say = (text, on) => {
+		if (live.textContent !== text)
+			live.textContent = text;
+		live.className = on ? "on" : "";
+	};
 
 	const url = () => {
 		const here = new URL(location.href);
@@ -13,7 +20,46 @@
 		return here;
 	};
 
+	// What the keyboard is in stays: a field with its text, a link or a heading by its place among equal ones.
+	const keep = () => {
+		const at = document.activeElement;
+		if (!main.contains(at))
+			return () => {};
+		if (at instanceof HTMLInputElement && at.id) {
+			const { id, value, selectionStart, selectionEnd } = at;
+			return () => {
+				const field = document.getElementById(id);
+				if (!field)
+					return;
+				field.value = value;
+				field.focus({ preventScroll: true });
+				field.setSelectionRange(selectionStart, selectionEnd);
+			};
+		}
+		const name = at.getAttribute("href") || at.getAttribute("aria-label") || at.textContent;
+		const like = () => [...main.querySelectorAll(at.tagName)].filter((other) =>
+			(other.getAttribute("href") || other.getAttribute("aria-label") || other.textContent) === name);
+		const place = like().indexOf(at);
+		return () => like()[place]?.focus({ preventScroll: true });
+	};
+
+	const draw = (text) => {
+		const restore = keep();
+		const form = main.querySelector("form.release");
+		const open = main.querySelector("details")?.open;
+		const across = [...main.querySelectorAll(".wide")].map((wide) => wide.scrollLeft);
+		main.innerHTML = text;
+		// A form that is being filled in stays about the grant that was looked at.
+		if (form && form.reason.value !== "")
+			main.querySelector("form.release")?.replaceWith(form);
+		if (open !== undefined && main.querySelector("details"))
+			main.querySelector("details").open = open;
+		main.querySelectorAll(".wide").forEach((wide, i) => { wide.scrollLeft = across[i] || 0; });
+		restore();
+	};
+
 	const redraw = async () => {
+		timer = 0;
 		if (running) {
 			again = true;
 			return;
@@ -22,18 +68,11 @@
 		try {
 			const reply = await fetch(url());
 			const text = await reply.text();
-			const input = document.activeElement;
-			const typing = input instanceof HTMLInputElement && main.contains(input)
-				? { id: input.id, value: input.value, start: input.selectionStart, end: input.selectionEnd } : null;
-			main.innerHTML = text;
-			const field = typing && document.getElementById(typing.id);
-			if (field) {
-				field.value = typing.value;
-				field.focus();
-				field.setSelectionRange(typing.start, typing.end);
-			}
+			if (text !== shown)
+				draw(text);
+			shown = text;
 		} catch {
-			live.textContent = "no answer from the server";
+			say("no answer from the server", false);
 		}
 		running = false;
 		if (again) {
@@ -42,16 +81,16 @@
 		}
 	};
 
+	// Many events at once are one change of the page; a stream of them must not put it off for ever.
 	const soon = (wait = 150) => {
-		clearTimeout(timer);
-		timer = setTimeout(redraw, wait);
+		timer = timer || setTimeout(redraw, wait);
 	};
 
 	const listen = () => {
 		const events = new EventSource("/events");
-		events.onopen = () => { live.textContent = "live"; soon(); };
+		events.onopen = () => { say("live", true); soon(); };
 		events.onerror = () => {
-			live.textContent = "not live: trying again";
+			say("not live: trying again", false);
 			if (events.readyState === EventSource.CLOSED)
 				setTimeout(listen, 3000);
 		};
@@ -76,6 +115,6 @@
 		}
 	});
 	// Ages grow without events.
-	setInterval(() => { if (!document.hidden && !main.contains(document.activeElement)) soon(0); }, 10000);
+	setInterval(() => { if (!document.hidden) soon(0); }, 10000);
 	listen();
 })();

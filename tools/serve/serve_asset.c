@@ -14,11 +14,13 @@
 
 ASSET(style, "page.css");
 ASSET(script, "page.js");
+ASSET(icon, "icon.svg");
 ASSET(openapi, "openapi.json");
 
 static const struct serve_asset assets[] = {
 	{ "/page.css", "text/css; charset=utf-8", serve_style, serve_style_end },
 	{ "/page.js", "text/javascript; charset=utf-8", serve_script, serve_script_end },
+	{ "/icon.svg", "image/svg+xml", serve_icon, serve_icon_end },
 	{ "/openapi.json", "application/json", serve_openapi, serve_openapi_end },
 };
 

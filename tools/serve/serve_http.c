@@ -112,8 +112,9 @@ static bool snapshot_ready(struct serve_request *request)
 	bool fresh;
 	uint64_t done = serve_reader_done(serve->reader, &fresh);
 
-	if (!request->asked && !fresh) {
-		request->asked = true;
+	/* A reading that was under way already may not be enough. */
+	if (request->asked < 2 && !fresh) {
+		request->asked++;
 		serve_reader_ask(serve->reader, false);
 		pthread_mutex_lock(&serve->mutex);
 		request_suspend(request, done + 1);
@@ -141,6 +142,7 @@ void serve_http_released(struct serve *serve, int64_t number, int outcome)
 {
 	struct serve_request *request;
 
+	serve_reader_changed(serve->reader);
 	pthread_mutex_lock(&serve->mutex);
 	LIST_FOREACH(request, &serve->waiting, waiting) {
 		if (request->releasing == number && request->target == UINT64_MAX) {
@@ -198,6 +200,9 @@ static enum MHD_Result reply_send(struct serve_request *request, struct serve_re
 	free(reply->next);
 	result = MHD_queue_response(request->connection, reply->status, reply->response);
 	MHD_destroy_response(reply->response);
+	/* A reply that needs it while it is sent has a reference of its own; a stream would keep it for hours. */
+	serve_snapshot_put(request->snapshot);
+	request->snapshot = NULL;
 	return result;
 }
 

@@ -74,7 +74,7 @@ struct serve_request {
 
 	LIST_ENTRY(serve_request) waiting;
 	bool suspended;    /* is in the list */
-	bool asked;        /* has waited for a reading */
+	unsigned asked;    /* how often it has waited for a reading */
 	uint64_t target;   /* readings that must have ended; UINT64_MAX: it waits for a release */
 	int64_t since;     /* when it began to wait */
 	int64_t releasing; /* number of the release that it waits for, 0: none was begun */

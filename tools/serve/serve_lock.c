@@ -58,18 +58,51 @@ static void fields_put(FILE *out, const json_t *lock, json_t *fields)
 	}
 }
 
+/* What people want to know first. */
+static void lead_put(FILE *out, const json_t *lock)
+{
+	const char *reason = source_text(json_object_get(lock, "meta"), "reason");
+	char holder[SOURCE_HOLDER_MAX];
+
+	source_holder(lock, holder);
+	fputs("<p class=\"lead\">Held by ", out);
+	serve_page_link(out, "/user", "name", source_text(lock, "owner"), holder);
+	fputs(" for ", out);
+	serve_page_age(out, lock, "acquired_at", false);
+	if (source_time(lock, "expires_at") == ATLOCK_NEVER) {
+		fputs(", without a lease", out);
+	} else {
+		fputs("; its lease ends in ", out);
+		serve_page_age(out, lock, "expires_at", true);
+	}
+	fputs(".", out);
+	if (reason[0] != '\0') {
+		fputs(" <q>", out);
+		markup_text(out, reason);
+		fputs("</q>", out);
+	}
+	fputs("</p>\n", out);
+}
+
 /* --- Events --- */
 
 static void event_put(FILE *out, const json_t *event)
 {
-	static const char *const fields[] = { "type", "owner", "who", "actor" };
+	static const struct {
+		const char *key;
+		const char *title;
+	} fields[] = { { "type", "Event" },
+		       { "owner", "Owner" },
+		       { "who", "Who" },
+		       { "actor", "Done by" },
+		       { "reason", "Reason" } };
 
-	fputs("<tr><td>", out);
+	fputs("<tr><td data-title=\"Ago\">", out);
 	serve_page_age(out, event, "time", false);
 	fputs("</td>", out);
 	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
-		fputs("<td>", out);
-		markup_text(out, source_text(event, fields[i]));
+		fprintf(out, "<td data-title=\"%s\">", fields[i].title);
+		markup_text(out, source_text(event, fields[i].key));
 		fputs("</td>", out);
 	}
 	fputs("</tr>\n", out);
@@ -95,7 +128,7 @@ static void events_put(struct serve_request *request, FILE *out, const char *nam
 	if (json_array_size(found) > 0) {
 		fputs("<h2>Last events</h2>\n<div class=\"wide\" role=\"region\" aria-label=\"Last events\" tabindex=\"0\"><table><thead>"
 		      "<tr><th scope=\"col\">Ago</th><th scope=\"col\">Event</th><th scope=\"col\">Owner</th>"
-		      "<th scope=\"col\">Who</th><th scope=\"col\">Done by</th></tr></thead><tbody>\n",
+		      "<th scope=\"col\">Who</th><th scope=\"col\">Done by</th><th scope=\"col\">Reason</th></tr></thead><tbody>\n",
 		      out);
 		for (size_t i = json_array_size(found); i-- > 0;)
 			event_put(out, json_array_get(found, i));
@@ -116,6 +149,16 @@ static json_t *lock_find(const struct serve_snapshot *snapshot, const char *name
 	return NULL;
 }
 
+static void details_put(FILE *out, json_t *lock)
+{
+	fputs("<h2>Fields</h2>\n<details open><summary>All fields and what the holder wrote</summary>\n"
+	      "<table class=\"pairs\"><tbody>\n",
+	      out);
+	fields_put(out, lock, json_object_get(lock, "meta"));
+	fields_put(out, lock, lock);
+	fputs("</tbody></table></details>\n", out);
+}
+
 void serve_page_lock(struct serve_request *request, struct serve_reply *reply)
 {
 	const char *name = serve_query(request, "name");
@@ -124,15 +167,14 @@ void serve_page_lock(struct serve_request *request, struct serve_reply *reply)
 
 	serve_page_begin(request, reply, name[0] == '\0' ? "No lock was named" : name);
 	if (lock == NULL) {
-		fputs("<p>It is not held.</p>\n", out);
+		fputs("<p class=\"lead\">It is not held.</p>\n", out);
 	} else {
-		fputs("<table class=\"pairs\"><tbody>\n", out);
-		fields_put(out, lock, lock);
-		fields_put(out, lock, json_object_get(lock, "meta"));
-		fputs("</tbody></table>\n", out);
+		lead_put(out, lock);
 		serve_release_form(request, out, lock);
 	}
-	serve_page_waiters(request, out, "lock", name);
+	serve_page_waiters(request, out, &(struct serve_waiters){ .lock = name });
 	events_put(request, out, name);
+	if (lock != NULL)
+		details_put(out, lock);
 	serve_page_end(request, reply);
 }

@@ -54,9 +54,10 @@ void serve_page_begin(struct serve_request *request, struct serve_reply *reply, 
 		      "<meta name=\"color-scheme\" content=\"light dark\">\n<title>",
 		      out);
 		markup_text(out, title);
-		fputs(" - atlockfs</title>\n<link rel=\"stylesheet\" href=\"/page.css\">\n"
+		fputs(" - atlockfs</title>\n<link rel=\"icon\" href=\"/icon.svg\"><link rel=\"stylesheet\" href=\"/page.css\">\n"
 		      "<script src=\"/page.js\" defer></script>\n</head>\n<body>\n"
-		      "<a class=\"skip\" href=\"#main\">Skip to content</a>\n<header>\n<nav aria-label=\"Pages\"><ul>\n",
+		      "<a class=\"skip\" href=\"#main\">Skip to content</a>\n<header>\n<a class=\"brand\" href=\"/\"><img src=\"/icon.svg\" alt=\"\" width=\"22\" height=\"22\">atlockfs</a>\n"
+		      "<nav aria-label=\"Pages\"><ul>\n",
 		      out);
 		for (size_t i = 0; i < sizeof(links) / sizeof(links[0]); i++)
 			fprintf(out, "<li><a href=\"%s\"%s>%s</a></li>\n", links[i].url,
@@ -99,7 +100,7 @@ void serve_page_age(FILE *out, const json_t *object, const char *key, bool until
 	markup_text(out, source_text(object, key));
 	fputs("\" title=\"", out);
 	markup_text(out, source_text(object, key));
-	fprintf(out, "\">%s</time>", age);
+	fprintf(out, "\"%s>%s</time>", until && time - now < ATLOCK_SECOND * 60 ? " class=\"soon\"" : "", age);
 }
 
 static void waiter_put(FILE *out, const json_t *waiter)
@@ -107,50 +108,63 @@ static void waiter_put(FILE *out, const json_t *waiter)
 	char holder[SOURCE_HOLDER_MAX];
 
 	source_holder(waiter, holder);
-	fprintf(out, "<tr><td class=\"number\">%" JSON_INTEGER_FORMAT "</td><th scope=\"row\">",
+	fprintf(out, "<tr><td class=\"number\" data-title=\"Place\">%" JSON_INTEGER_FORMAT "</td><th scope=\"row\">",
 		json_integer_value(json_object_get(waiter, "position")));
 	serve_page_link(out, "/user", "name", source_text(waiter, "owner"), holder);
-	fputs("</th><td>", out);
+	fputs("</th><td class=\"path\" data-title=\"Lock\">", out);
 	serve_page_link(out, "/lock", "name", source_text(waiter, "lock"), source_text(waiter, "lock"));
-	fputs("</td><td>", out);
+	fputs("</td><td data-title=\"Priority\">", out);
 	markup_text(out, source_text(waiter, "priority"));
-	fputs("</td><td>", out);
+	fputs("</td><td data-title=\"Waits for\">", out);
 	serve_page_age(out, waiter, "since", false);
-	fputs("</td><td>", out);
+	fputs("</td><td data-title=\"Expected\">", out);
 	markup_text(out, source_text(waiter, "expected_wait"));
-	fputs("</td><td>", out);
+	fputs("</td><td data-title=\"Gives up in\">", out);
 	serve_page_age(out, waiter, "deadline", true);
 	fputs("</td></tr>\n", out);
 }
 
 #define WAITERS_MOST 500
 
-static size_t waiters_count(const json_t *waiters, const char *key, const char *value)
+static bool waiter_wanted(const struct serve_waiters *wanted, const json_t *waiter)
+{
+	size_t repo = wanted->repo == NULL ? 0 : strlen(wanted->repo);
+	const char *lock = source_text(waiter, "lock");
+
+	return (wanted->lock == NULL || strcmp(wanted->lock, lock) == 0) &&
+	       (wanted->owner == NULL || strcmp(wanted->owner, source_text(waiter, "owner")) == 0) &&
+	       (wanted->who == NULL || strcmp(wanted->who, source_text(waiter, "who")) == 0) &&
+	       (wanted->repo == NULL ||
+		(strncmp(lock, "repos/", 6) == 0 && strncmp(lock + 6, wanted->repo, repo) == 0 &&
+		 strncmp(lock + 6 + repo, "/-/", 3) == 0));
+}
+
+static size_t waiters_count(const json_t *waiters, const struct serve_waiters *wanted)
 {
 	size_t count = 0;
 
 	for (size_t i = 0; i < json_array_size(waiters); i++)
-		count += strcmp(source_text(json_array_get(waiters, i), key), value) == 0;
+		count += waiter_wanted(wanted, json_array_get(waiters, i));
 	return count;
 }
 
-void serve_page_waiters(struct serve_request *request, FILE *out, const char *key, const char *value)
+void serve_page_waiters(struct serve_request *request, FILE *out, const struct serve_waiters *wanted)
 {
 	const json_t *waiters = request->snapshot->waiters;
-	size_t count = waiters_count(waiters, key, value);
+	size_t count = waiters_count(waiters, wanted);
 	size_t shown = 0;
 
 	if (count == 0)
 		return;
 	fputs("<h2>Waiting</h2>\n<div class=\"wide\" role=\"region\" aria-label=\"Waiting\" tabindex=\"0\"><table>"
-	      "<thead><tr><th scope=\"col\">Place</th><th scope=\"col\">Waiter</th><th scope=\"col\">Lock</th>"
+	      "<thead><tr><th scope=\"col\" class=\"number\">Place</th><th scope=\"col\">Waiter</th><th scope=\"col\">Lock</th>"
 	      "<th scope=\"col\">Priority</th><th scope=\"col\">Waits for</th><th scope=\"col\">Expected</th>"
 	      "<th scope=\"col\">Gives up in</th></tr></thead><tbody>\n",
 	      out);
 	for (size_t i = 0; i < json_array_size(waiters) && shown < WAITERS_MOST; i++) {
 		const json_t *waiter = json_array_get(waiters, i);
 
-		if (strcmp(source_text(waiter, key), value) != 0)
+		if (!waiter_wanted(wanted, waiter))
 			continue;
 		waiter_put(out, waiter);
 		shown++;
@@ -211,38 +225,5 @@ void serve_page_graph(struct serve_request *request, struct serve_reply *reply)
 			break;
 	}
 	fputs("</ul>\n", out);
-	serve_page_end(request, reply);
-}
-
-/* --- Health --- */
-
-void serve_page_status(struct serve_request *request, struct serve_reply *reply)
-{
-	const char *line = request->snapshot->health;
-	FILE *out = reply->out;
-
-	serve_page_begin(request, reply, "Health");
-	fputs("<p>Mounted at <code>", out);
-	markup_text(out, request->serve->setup.mount);
-	fputs("</code>. State: <strong>", out);
-	fprintf(out, "%.*s", (int)strcspn(line, "\n"), line[0] == '\0' ? "unknown" : line);
-	fputs("</strong></p>\n<table class=\"pairs\"><tbody>\n", out);
-	for (line += strcspn(line, "\n"); *line != '\0'; line += strcspn(line, "\n")) {
-		char pair[512];
-		size_t len = strcspn(++line, "\n");
-		char *value;
-
-		(void)snprintf(pair, sizeof(pair), "%.*s", (int)(len < sizeof(pair) ? len : sizeof(pair) - 1), line);
-		value = strchr(pair, '=');
-		if (value == NULL)
-			continue;
-		*value++ = '\0';
-		fputs("<tr><th scope=\"row\">", out);
-		markup_text(out, pair);
-		fputs("</th><td>", out);
-		markup_text(out, value);
-		fputs("</td></tr>\n", out);
-	}
-	fputs("</tbody></table>\n", out);
 	serve_page_end(request, reply);
 }

@@ -27,7 +27,15 @@ void serve_page_link(FILE *out, const char *page, const char *key, const char *v
 /* How long ago, or until, a time of an object is, as <time>; "-" for never. */
 void serve_page_age(FILE *out, const json_t *object, const char *key, bool until);
 
-/* The table of waiters whose `key` is `value`. */
-void serve_page_waiters(struct serve_request *request, FILE *out, const char *key, const char *value);
+/* Which waiters; NULL is any. */
+struct serve_waiters {
+	const char *lock;
+	const char *owner;
+	const char *who;
+	const char *repo; /* whose locks they wait for */
+};
+
+/* The table of these waiters; nothing if there is none. */
+void serve_page_waiters(struct serve_request *request, FILE *out, const struct serve_waiters *wanted);
 
 #endif

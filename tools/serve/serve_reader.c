@@ -29,8 +29,9 @@ struct serve_reader {
 	struct serve_tail tail; /* the thread's */
 	int64_t whole;          /* the thread's: when the last whole reading began */
 	pthread_mutex_t mutex;
-	int64_t fresh; /* mutex; until when the last reading is as new as can be had; 0: there was none */
-	uint64_t done; /* mutex; readings that have ended */
+	int64_t fresh;   /* mutex; until when the last reading is as new as can be had; 0: there was none */
+	int64_t changed; /* mutex; what was read before this moment is known to be old */
+	uint64_t done;   /* mutex; readings that have ended */
 	struct serve_snapshot *newest; /* mutex */
 	struct serve_ring ring;        /* mutex */
 };
@@ -59,6 +60,7 @@ void serve_snapshot_put(struct serve_snapshot *snapshot)
 	json_decref(snapshot->locks);
 	json_decref(snapshot->waiters);
 	json_decref(snapshot->apps);
+	json_decref(snapshot->hosts);
 	free(snapshot->health);
 	free(snapshot->metrics);
 	free(snapshot);
@@ -74,9 +76,10 @@ static struct serve_snapshot *snapshot_new(void)
 					     .locks = json_array(),
 					     .waiters = json_array(),
 					     .apps = json_array(),
+					     .hosts = json_array(),
 					     .health = strdup(""),
 					     .metrics = strdup("") };
-	if (snapshot->locks != NULL && snapshot->waiters != NULL && snapshot->apps != NULL &&
+	if (snapshot->locks != NULL && snapshot->waiters != NULL && snapshot->apps != NULL && snapshot->hosts != NULL &&
 	    snapshot->health != NULL && snapshot->metrics != NULL)
 		return snapshot;
 	serve_snapshot_put(snapshot);
@@ -93,6 +96,7 @@ static struct serve_snapshot *snapshot_stale(const struct serve_snapshot *last, 
 	json_array_extend(snapshot->locks, last->locks);
 	json_array_extend(snapshot->waiters, last->waiters);
 	json_array_extend(snapshot->apps, last->apps);
+	json_array_extend(snapshot->hosts, last->hosts);
 	snapshot->read_at = last->read_at;
 	snapshot->err = err;
 	return snapshot;
@@ -110,6 +114,15 @@ static int object_take(void *arg, char *line, size_t len)
 	return json_array_append_new(source_is_waiter(object) ? snapshot->waiters : snapshot->locks, object) == 0
 		       ? 0
 		       : -ENOMEM;
+}
+
+/* A host that this program does not understand is left out. */
+static int host_take(void *arg, char *line, size_t len)
+{
+	struct serve_snapshot *snapshot = arg;
+	json_t *object = json_loadb(line, len, 0, NULL);
+
+	return object == NULL || json_array_append_new(snapshot->hosts, object) == 0 ? 0 : -ENOMEM;
 }
 
 static int text_take(void *arg, char *line, size_t len)
@@ -210,6 +223,8 @@ static int snapshot_read(struct serve_reader *reader, struct serve_snapshot *sna
 		err = text_read(mount, "metrics/atlockfs.prom", &snapshot->metrics);
 	if (err == 0)
 		err = entries_each(mount, "shared", resource_take, &apps);
+	if (err == 0)
+		(void)mount_lines(mount, "events/chains", host_take, snapshot);
 	/* A store that fails shows no locks, but its health can be read. */
 	if (err == 0 || err == -EIO) {
 		int sick = text_read(mount, "health", &snapshot->health);
@@ -228,7 +243,7 @@ static bool same(const struct serve_snapshot *a, const struct serve_snapshot *b)
 }
 
 /* Makes what was read the newest; NULL: the one before stays. */
-static void snapshot_publish(struct serve_reader *reader, struct serve_snapshot *snapshot, int64_t fresh)
+static void snapshot_publish(struct serve_reader *reader, struct serve_snapshot *snapshot, int64_t began, int64_t fresh)
 {
 	struct serve_snapshot *before = reader->newest;
 
@@ -238,7 +253,7 @@ static void snapshot_publish(struct serve_reader *reader, struct serve_snapshot 
 	if (snapshot != NULL)
 		reader->newest = snapshot;
 	serve_ring_take(&reader->ring, &reader->tail);
-	reader->fresh = fresh;
+	reader->fresh = began > reader->changed ? fresh : 0;
 	reader->done++;
 	pthread_mutex_unlock(&reader->mutex);
 	if (snapshot != NULL)
@@ -282,7 +297,7 @@ static int64_t reader_read(void *arg, unsigned wants, const atomic_bool *stop)
 	int64_t rest = rest_after(now - began);
 
 	(void)stop;
-	snapshot_publish(reader, snapshot, rest == PAUSE ? began + FRESH : now + rest);
+	snapshot_publish(reader, snapshot, began, rest == PAUSE ? began + FRESH : now + rest);
 	return rest;
 }
 
@@ -322,6 +337,14 @@ int serve_reader_start(struct serve_reader **out, const struct mount *mount, voi
 void serve_reader_ask(struct serve_reader *reader, bool changes)
 {
 	reading_thread_ask(reader->thread, changes ? WANTS_CHANGES : WANTS_ALL);
+}
+
+void serve_reader_changed(struct serve_reader *reader)
+{
+	pthread_mutex_lock(&reader->mutex);
+	reader->changed = moment_steady();
+	reader->fresh = 0;
+	pthread_mutex_unlock(&reader->mutex);
 }
 
 struct serve_snapshot *serve_reader_take(struct serve_reader *reader)

@@ -20,8 +20,9 @@ struct serve_snapshot {
 	int64_t read_at; /* moment_wall() of the last reading that succeeded; 0: none did */
 	json_t *locks;   /* arrays of objects of locks.jsonl, in its order */
 	json_t *waiters;
-	json_t *apps; /* array of {"resource", "app", "status"} of shared/ */
-	char *health; /* the files, whole */
+	json_t *apps;  /* array of {"resource", "app", "status"} of shared/ */
+	json_t *hosts; /* array of objects of events/chains: the hosts of a store that several share; empty elsewhere */
+	char *health;  /* the files, whole */
 	char *metrics;
 	unsigned refs;
 };
@@ -42,6 +43,9 @@ void serve_reader_ask(struct serve_reader *reader, bool changes);
  * rests now.
  */
 uint64_t serve_reader_done(struct serve_reader *reader, bool *fresh);
+
+/* What was read until now is old: a release from the page must not be followed by a page that still shows the lock. */
+void serve_reader_changed(struct serve_reader *reader);
 
 /* A reference to the newest snapshot, never NULL; give it back. */
 struct serve_snapshot *serve_reader_take(struct serve_reader *reader);

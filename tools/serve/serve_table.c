@@ -12,15 +12,24 @@
 static const struct column {
 	const char *name; /* to sort by, or NULL */
 	const char *title;
+	bool number;
 } columns[] = {
-	{ "lock", "Lock" },       { NULL, "Mode" },     { "holder", "Holder" },   { "since", "Since" },
-	{ "left", "Lease left" }, { "token", "Token" }, { "waiters", "Waiters" }, { NULL, "Reason" },
+	{ .name = "lock", .title = "Lock" },
+	{ .title = "Mode" },
+	{ .name = "holder", .title = "Holder" },
+	{ .name = "since", .title = "Since" },
+	{ .name = "left", .title = "Lease left" },
+	{ .name = "token", .title = "Token", .number = true },
+	{ .name = "waiters", .title = "Waiters", .number = true },
+	{ .title = "Reason" },
 };
 
 static const char *mode_of(const json_t *lock)
 {
 	const char *mode = source_text(lock, "mode");
 
+	if (strcmp(source_text(lock, "state"), "pending") == 0)
+		return "granted, not taken up yet";
 	return mode[0] == '\0' ? "exclusive" : mode;
 }
 
@@ -30,10 +39,13 @@ static void cell_begin(FILE *out, size_t column)
 	fprintf(out, "</t%c><td data-title=\"%s\">", column == 1 ? 'h' : 'd', columns[column].title);
 }
 
-static void number_put(FILE *out, size_t column, const json_t *lock, const char *key)
+/* `mark`: one above 0 stands out. */
+static void number_put(FILE *out, size_t column, const json_t *lock, const char *key, bool mark)
 {
-	fprintf(out, "</td><td class=\"number\" data-title=\"%s\">%" JSON_INTEGER_FORMAT, columns[column].title,
-		json_integer_value(json_object_get(lock, key)));
+	json_int_t number = json_integer_value(json_object_get(lock, key));
+
+	fprintf(out, "</td><td class=\"number\" data-title=\"%s\"><span%s>%" JSON_INTEGER_FORMAT "</span>",
+		columns[column].title, mark && number > 0 ? " class=\"badge\"" : "", number);
 }
 
 static void row_put(FILE *out, const json_t *lock)
@@ -51,8 +63,8 @@ static void row_put(FILE *out, const json_t *lock)
 	serve_page_age(out, lock, "acquired_at", false);
 	cell_begin(out, 4);
 	serve_page_age(out, lock, "expires_at", true);
-	number_put(out, 5, lock, "token");
-	number_put(out, 6, lock, "waiters");
+	number_put(out, 5, lock, "token", false);
+	number_put(out, 6, lock, "waiters", true);
 	cell_begin(out, 7);
 	markup_text(out, source_text(json_object_get(lock, "meta"), "reason"));
 	fputs("</td></tr>\n", out);
@@ -61,7 +73,8 @@ static void row_put(FILE *out, const json_t *lock)
 /* The query of this page with other values for sort and from. */
 static void query_put(const struct serve_request *request, FILE *out, const char *sort, size_t from)
 {
-	static const char *const kept[] = { "q", "owner", "who", "repo", "pull", "path", "older", "name", "number" };
+	static const char *const kept[] = { "q",    "owner", "who",   "repo", "pull",
+					    "host", "path",  "older", "name", "number" };
 
 	fprintf(out, "%s?", request->url);
 	for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]); i++)
@@ -83,7 +96,10 @@ static void heading_put(const struct serve_request *request, FILE *out, const st
 	bool down = column->name != NULL && sort[0] == '-' && strcmp(sort + 1, column->name) == 0;
 	char other[32];
 
-	fprintf(out, "<th scope=\"col\"%s>", up ? " aria-sort=\"ascending\"" : down ? " aria-sort=\"descending\"" : "");
+	fprintf(out, "<th scope=\"col\"%s%s>", column->number ? " class=\"number\"" : "",
+		up     ? " aria-sort=\"ascending\""
+		: down ? " aria-sort=\"descending\""
+		       : "");
 	if (column->name != NULL) {
 		(void)snprintf(other, sizeof(other), "%s%s", up ? "-" : "", column->name);
 		fputs("<a href=\"", out);
@@ -120,6 +136,7 @@ static void table_put(const struct serve_request *request, FILE *out, const stru
 {
 	size_t from = (size_t)strtonum(serve_query(request, "from"), 0, 1000000000, NULL);
 	struct serve_rows rows;
+	json_int_t waiters = 0;
 
 	if (serve_rows_read(request->snapshot, filter, serve_query(request, "q"), serve_query(request, "sort"), &rows) <
 	    0) {
@@ -128,7 +145,12 @@ static void table_put(const struct serve_request *request, FILE *out, const stru
 	}
 	if (from >= rows.count)
 		from = 0;
-	fprintf(out, "<p id=\"count\">%zu held.</p>\n", rows.count);
+	for (size_t i = 0; i < rows.count; i++)
+		waiters += json_integer_value(json_object_get(rows.list[i], "waiters"));
+	fprintf(out, "<p id=\"count\">%zu held.", rows.count);
+	if (waiters > 0)
+		fprintf(out, " %" JSON_INTEGER_FORMAT " wait.", waiters);
+	fputs("</p>\n", out);
 	if (rows.count > 0) {
 		fputs("<div class=\"wide\" role=\"region\" aria-label=\"Locks\" tabindex=\"0\"><table><thead><tr>",
 		      out);
@@ -145,10 +167,10 @@ static void table_put(const struct serve_request *request, FILE *out, const stru
 
 static void search_put(const struct serve_request *request, FILE *out)
 {
-	static const char *const kept[] = { "owner", "repo", "pull", "sort" };
+	static const char *const kept[] = { "owner", "who", "repo", "pull", "host", "path", "older", "sort" };
 
 	fputs("<form role=\"search\" action=\"/\"><label for=\"q\">Filter</label> "
-	      "<input id=\"q\" name=\"q\" type=\"search\" autocomplete=\"off\" value=\"",
+	      "<input id=\"q\" name=\"q\" type=\"search\" autocomplete=\"off\" placeholder=\"lock, holder or reason\" value=\"",
 	      out);
 	markup_text(out, serve_query(request, "q"));
 	fputs("\">", out);
@@ -178,7 +200,7 @@ void serve_page_user(struct serve_request *request, struct serve_reply *reply)
 
 	serve_page_begin(request, reply, filter.owner[0] == '\0' ? "No user was named" : filter.owner);
 	table_put(request, reply->out, &filter);
-	serve_page_waiters(request, reply->out, "owner", filter.owner);
+	serve_page_waiters(request, reply->out, &(struct serve_waiters){ .owner = filter.owner });
 	serve_page_end(request, reply);
 }
 
@@ -186,9 +208,12 @@ void serve_page_pull(struct serve_request *request, struct serve_reply *reply)
 {
 	struct filter filter = { .repo = serve_query(request, "repo"), .pull = serve_query(request, "number") };
 	char title[256];
+	char who[64];
 
 	(void)snprintf(title, sizeof(title), "%s, pull request %s", filter.repo, filter.pull);
+	(void)snprintf(who, sizeof(who), "pr:%s", filter.pull);
 	serve_page_begin(request, reply, title);
 	table_put(request, reply->out, &filter);
+	serve_page_waiters(request, reply->out, &(struct serve_waiters){ .who = who, .repo = filter.repo });
 	serve_page_end(request, reply);
 }

@@ -43,6 +43,7 @@ expect_ok test -e "$MNT/custom/two@b"
 
 # His own.
 expect_equal "$(release atlt1 custom/one "$id" "$token" "$word")" 303
+[[ $(ask atlt1 '/?part=1') != *custom/one* ]] || fail 'the page still shows it'
 [ ! -e "$MNT/custom/one" ] || fail 'it is still held'
 expect_equal "$(jq -rs '[.[] | select(.type == "released")][-1] | .lock + " " + .actor + ": " + .reason' "$MNT/events/live")" 'custom/one atlt1: stuck'
 expect_equal "$(release atlt1 custom/one "$id" "$token" "$word")" 409
