@@ -80,6 +80,9 @@ static int line_check(struct command_line *line, const struct serve_listen *list
 		if (proxy == NULL)
 			return EXIT_USAGE;
 		setup->proxy = proxy->pw_uid;
+		if (listen->path != NULL && lchown(listen->path, proxy->pw_uid, (gid_t)-1) != 0)
+			return tool_fail(line->tool, EXIT_PERMISSION, "the socket cannot be given to %s: %s",
+					 line->proxy, strerror(errno));
 	}
 	if (geteuid() == 0 && line->user == NULL)
 		return tool_usage(line->tool, "as root it needs --user NAME: the page shows what that user may read");

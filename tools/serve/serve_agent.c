@@ -88,13 +88,24 @@ static int release_run(const struct mount *mount, const struct agent_request *re
 	return WIFEXITED(status) ? -WEXITSTATUS(status) : -ETIMEDOUT;
 }
 
+/* A path below the root that cannot lead out of it. */
+static bool is_below(const char *path)
+{
+	for (; *path != '\0'; path += strcspn(path, "/"), path += *path == '/') {
+		size_t len = strcspn(path, "/");
+
+		if (len == 0 || (len == 1 && path[0] == '.') || (len == 2 && path[0] == '.' && path[1] == '.'))
+			return false;
+	}
+	return true;
+}
+
 static bool is_whole(const struct agent_request *request)
 {
 	return memchr(request->user, '\0', sizeof(request->user)) != NULL &&
 	       memchr(request->lock, '\0', sizeof(request->lock)) != NULL &&
 	       memchr(request->id, '\0', sizeof(request->id)) != NULL &&
-	       memchr(request->reason, '\0', sizeof(request->reason)) != NULL && strstr(request->lock, "..") == NULL &&
-	       request->lock[0] != '/';
+	       memchr(request->reason, '\0', sizeof(request->reason)) != NULL && is_below(request->lock);
 }
 
 _Noreturn void serve_agent_run(int fd, const struct mount *mount)

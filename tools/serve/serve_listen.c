@@ -72,6 +72,7 @@ static int local_open(const struct tool *tool, const char *path, struct serve_li
 	if (out->fd < 0 || bind(out->fd, (struct sockaddr *)&address, sizeof(address)) != 0 ||
 	    listen(out->fd, BACKLOG) != 0)
 		return tool_fail(tool, EXIT_UNAVAILABLE, "unix:%s: %s", path, strerror(errno));
+	out->path = path;
 	return EXIT_DONE;
 }
 

@@ -10,9 +10,10 @@
 
 struct serve_listen {
 	int fd;
-	bool local;      /* a UNIX socket */
-	bool loopback;   /* or not reached from other hosts */
-	char shown[160]; /* where to look, for people */
+	bool local;       /* a UNIX socket */
+	bool loopback;    /* or not reached from other hosts */
+	char shown[160];  /* where to look, for people */
+	const char *path; /* of a UNIX socket that was made here, or NULL */
 };
 
 /*

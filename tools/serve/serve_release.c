@@ -86,12 +86,14 @@ static bool user_of(const struct serve_request *request, char out[SERVE_USER_MAX
 	uid_t uid = request->peer == NULL ? (uid_t)-1 : request->peer->uid;
 	const struct passwd *user;
 
+	/* Who has a proxy's password for "root" is not to be root here. */
 	if (!setup->release || uid == (uid_t)-1)
 		return false;
 	if (uid == setup->proxy) {
 		const char *name = MHD_lookup_connection_value(request->connection, MHD_HEADER_KIND, setup->header);
 
-		return name != NULL && name[0] != '\0' && strlcpy(out, name, SERVE_USER_MAX) < SERVE_USER_MAX;
+		user = name == NULL ? NULL : getpwnam(name);
+		return user != NULL && user->pw_uid != 0 && strlcpy(out, name, SERVE_USER_MAX) < SERVE_USER_MAX;
 	}
 	user = getpwuid(uid);
 	return user != NULL && strlcpy(out, user->pw_name, SERVE_USER_MAX) < SERVE_USER_MAX;
