@@ -63,7 +63,7 @@ WARN := $(if $(SAN),,-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror)
 MODE := $(if $(SAN),$(SAN_$(SAN)),$(HARDEN))
 
 # The rooms of each folder, lowest first; "." is the folder itself. tests/rooms checks the symbols against the same lists.
-ROOMS_store := txn foreign engine log lmdb remote redis .
+ROOMS_store := base txn foreign engine log lmdb remote redis .
 ROOMS_core := base record people names state table events text rules locks trees manager check import
 ROOMS_fs := nodes request tree wire daemon
 ROOMS_tools := cli client graph hold look top store audit atlantis bench serve .
@@ -88,7 +88,7 @@ system_flags = $(patsubst -I%,-isystem %,$(shell pkg-config --cflags $(1)))
 # The library's objects serve archive and shared library alike; calls among themselves stay as direct as without.
 LIBRARY := -fPIC -fno-semantic-interposition
 FLAGS_store = $(LIBRARY) $(call system_flags,lmdb libbsd libmd hiredis)
-FLAGS_core = $(LIBRARY) -I$(OUT)/include -Istore -Istore/txn -Istore/foreign $(call system_flags,libbsd libmd jansson libsodium)
+FLAGS_core = $(LIBRARY) -I$(OUT)/include -Istore -Istore/base -Istore/txn -Istore/foreign $(call system_flags,libbsd libmd jansson libsodium)
 FLAGS_fs = -I$(OUT)/include $(call system_flags,fuse3 libbsd jansson)
 FLAGS_tools = -I$(OUT)/include $(call system_flags,libbsd libmd jansson ncursesw libmicrohttpd)
 FLAGS_tests = -I$(OUT)/include $(call every_room,core store tools) -Itests $(call every_room,fs) $(call system_flags,lmdb libbsd libmd jansson cmocka fuse3 hiredis libcurl)

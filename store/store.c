@@ -214,6 +214,11 @@ int store_number(struct store *store, struct store_txn *txn, struct slice name, 
 	return store->engine->number != NULL ? store->engine->number(txn, name, out) : 1;
 }
 
+size_t store_limit(const struct store *store)
+{
+	return store->engine->limit == NULL ? 0 : store->engine->limit(store->handle);
+}
+
 void store_host(struct store *store, struct store_host *out)
 {
 	*out = (struct store_host){ .chain = 0 };

@@ -79,6 +79,12 @@ bool store_shared(const struct store *store);
  */
 int store_number(struct store *store, struct store_txn *txn, struct slice name, uint64_t *out);
 
+/*
+ * How many keys one update may read and write; 0: any number. One with more fails with -E2BIG: what can be done in steps looks at
+ * store_txn_keys() and stops in time.
+ */
+size_t store_limit(const struct store *store);
+
 /* This host in a shared store. It begins another life when others have taken it for dead. */
 void store_host(struct store *store, struct store_host *out);
 

@@ -58,6 +58,8 @@ enum atlock_event_type {
 	ATLOCK_EVENT_RESTORED,
 	ATLOCK_EVENT_REPAIRED,
 	ATLOCK_EVENT_ARCHIVED, /* the events up to the one in `new` were removed */
+	ATLOCK_EVENT_ENGINE_DOWN, /* of a shared store, since the instant in `lock`; written when it is back, as the next */
+	ATLOCK_EVENT_ENGINE_UP,
 	ATLOCK_EVENTS
 };
 

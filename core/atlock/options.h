@@ -64,7 +64,9 @@ struct atlock_options {
 	int64_t rate_limit;           /* changes that one user may make in a second; 0: no limit (5000) */
 	int64_t host_timeout;         /* a silent host's sessions and processes hold nothing on a shared store (15s) */
 	int64_t lost_signal;          /* enum atlock_lost_signal: for the processes of such a host (term) */
-	int64_t engine_timeout;       /* how long a call waits for the engine of a shared store (2s) */
+	int64_t engine_timeout;       /* how long a call tries to reach the engine of a shared store (5s) */
+	int64_t engine_failures;      /* calls in a row without an answer after which all fail at once (1) */
+	int64_t engine_pause;         /* for how long at first; each failed trial doubles it, up to 16 times (1s) */
 	int64_t events_keep;          /* age at which events are removed (30d) */
 	int64_t events_refused;       /* refusals of one user in a second that become events (10) */
 	int64_t owners_interval;      /* time between two searches for leftovers in owners/ (1h) */

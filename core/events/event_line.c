@@ -58,6 +58,8 @@ static const struct {
 	[ATLOCK_EVENT_RESTORED] = { "restored", false },
 	[ATLOCK_EVENT_REPAIRED] = { "repaired", false },
 	[ATLOCK_EVENT_ARCHIVED] = { "archived", false },
+	[ATLOCK_EVENT_ENGINE_DOWN] = { "engine_down", false },
+	[ATLOCK_EVENT_ENGINE_UP] = { "engine_up", false },
 };
 
 const char *atlock_event_name(enum atlock_event_type type)

@@ -51,9 +51,9 @@ static bool in_repo(struct slice lock, const char *repo)
 }
 
 /* Whether the transaction has done enough; `number` is the entry that was read last. */
-static bool leaving_pauses(struct leaving *leaving, struct slice owner, uint64_t number)
+static bool leaving_pauses(const struct op *op, struct leaving *leaving, struct slice owner, uint64_t number)
 {
-	leaving->more = (leaving->most != 0 && leaving->ended >= leaving->most) ||
+	leaving->more = (leaving->most != 0 && (leaving->ended >= leaving->most || op_is_full(op))) ||
 			(leaving->looks != 0 && leaving->looked >= leaving->looks);
 	if (leaving->more && leaving->place != NULL && owner.len < sizeof(leaving->place->owner)) {
 		memcpy(leaving->place->owner, owner.data, owner.len);
@@ -121,7 +121,7 @@ static int leave_locks(struct op *op, struct leaving *leaving, struct slice owne
 		leaving->released += rc == 1;
 		leaving->ended += rc == 1;
 		leaving->looked++;
-		if (leaving_pauses(leaving, owner, token))
+		if (leaving_pauses(op, leaving, owner, token))
 			break;
 	}
 	return rc < 0 ? rc : 0;
@@ -176,7 +176,7 @@ static int leave_queues(struct op *op, struct leaving *leaving, struct slice own
 			return rc;
 		leaving->ended += rc == 1;
 		leaving->looked++;
-		if (leaving_pauses(leaving, owner, number))
+		if (leaving_pauses(op, leaving, owner, number))
 			break;
 	}
 	return rc < 0 ? rc : 0;
@@ -270,6 +270,7 @@ int atlock_release_holder(struct atlock *al, const struct atlock_caller *holder,
 			  struct atlock_why *why)
 {
 	struct leaving leaving = { .who = "" };
+	size_t count = 0;
 	int rc;
 
 	if (al == NULL)
@@ -281,11 +282,17 @@ int atlock_release_holder(struct atlock *al, const struct atlock_caller *holder,
 	leaving.who = holder->who;
 	leaving.by_start = holder_kind(holder->who) == HOLDER_PROCESS;
 	leaving.start = holder->bound_start;
+	/* At once, unless the store has a limit. */
+	leaving.most = al->shared ? LEAVE_BATCH : 0;
 	rc = op_catch_up(al, why);
-	if (rc == 0)
+	if (rc < 0)
+		return rc;
+	do {
 		rc = leave(al, holder, &leaving, why);
+		count += rc == 0 ? leaving.released : 0;
+	} while (rc == 0 && leaving.more);
 	if (rc == 0 && released != NULL)
-		*released = leaving.released;
+		*released = count;
 	return rc;
 }
 
@@ -298,7 +305,8 @@ int bound_may_close_pull(struct op *op, const char *repo, uint64_t num)
 	(void)snprintf(who, sizeof(who), "pr:%" PRIu64, num);
 	leaving.who = who;
 	rc = leave_all(op, &leaving);
-	return rc < 0 ? rc : leaving.ended > BOUND_AT_ONCE || leaving.looked > LEAVE_LOOKS;
+	size_t most = op->al->shared ? BOUND_AT_ONCE_SHARED : BOUND_AT_ONCE;
+	return rc < 0 ? rc : leaving.ended > most || leaving.looked > LEAVE_LOOKS;
 }
 
 int bound_close_pull(struct op *op, const char *repo, uint64_t num, struct bound_place *place, size_t *released)

@@ -21,7 +21,8 @@ int bound_recover(struct atlock *al);
 
 /* --- Closing a pull request: its locks and waits are those of "pr:<num>" in exactly this repository --- */
 
-#define BOUND_AT_ONCE 1024 /* locks and waits that end in one transaction; more end in several */
+#define BOUND_AT_ONCE 1024       /* locks and waits that end in one transaction; more end in several */
+#define BOUND_AT_ONCE_SHARED 128 /* the same in a store whose steps have a limit */
 
 /* Where ending many goes on in the next transaction; all zero: at the beginning. */
 struct bound_place {

@@ -11,6 +11,7 @@
 #include "bound.h"
 #include "config.h"
 #include "ends.h"
+#include "event_log.h"
 #include "feed.h"
 #include "health.h"
 #include "hosts.h"
@@ -146,6 +147,43 @@ static void background_feed(struct atlock *al)
 		alarm_set(al, ALARM_FEED, RETRY_AFTER);
 }
 
+void background_breaker(void *arg, bool closed)
+{
+	struct atlock *al = arg;
+	int64_t none = 0;
+
+	log_write(al, ATLOCK_LOG_WARNING,
+		  closed ? "the engine of the store answers again"
+			 : "the engine of the store does not answer: calls fail at once until it does");
+	if (!closed)
+		(void)atomic_compare_exchange_strong(&al->engine_down, &none, clock_now(&al->clock));
+	else
+		alarm_set(al, ALARM_ENGINE, 0);
+}
+
+static int engine_in_txn(struct op *op)
+{
+	char since[64];
+	int rc;
+
+	atlock_instant_print(op->al, *(const int64_t *)op->arg, since, sizeof(since));
+	rc = event_other(op, ATLOCK_EVENT_ENGINE_DOWN, since);
+	return rc == 0 ? event_other(op, ATLOCK_EVENT_ENGINE_UP, "") : rc;
+}
+
+/* Both events are written when it is back: there is nowhere to write the first one to before. */
+static void background_engine(struct atlock *al)
+{
+	int64_t since = atomic_load(&al->engine_down);
+
+	if (since == 0)
+		return;
+	if (op_call(al, NULL, METRICS_NONE, engine_in_txn, &since, NULL) < 0)
+		alarm_set(al, ALARM_ENGINE, RETRY_AFTER);
+	else
+		(void)atomic_compare_exchange_strong(&al->engine_down, &since, 0);
+}
+
 static void background_owners(struct atlock *al)
 {
 	int rc = atlock_run_owners(al);
@@ -176,9 +214,10 @@ static void background_step(struct atlock *al)
 }
 
 static void (*const tasks[])(struct atlock *al) = {
-	[ALARM_DUE] = background_sweep,  [ALARM_GRAPH] = background_maintain,  [ALARM_OWNERS] = background_owners,
-	[ALARM_ENDS] = background_retry, [ALARM_REFUSED] = background_refused, [ALARM_PROBE] = health_run,
-	[ALARM_STEP] = background_step,  [ALARM_WATCH] = background_reap,      [ALARM_FEED] = background_feed,
+	[ALARM_DUE] = background_sweep,     [ALARM_GRAPH] = background_maintain,  [ALARM_OWNERS] = background_owners,
+	[ALARM_ENDS] = background_retry,    [ALARM_REFUSED] = background_refused, [ALARM_PROBE] = health_run,
+	[ALARM_STEP] = background_step,     [ALARM_WATCH] = background_reap,      [ALARM_FEED] = background_feed,
+	[ALARM_ENGINE] = background_engine,
 };
 
 static void *background_main(void *arg)

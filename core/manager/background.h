@@ -14,6 +14,9 @@ void background_stop(struct atlock *al);
 /* Call it after the options have changed. */
 void background_configured(struct atlock *al);
 
+/* For struct store_share: the breaker around the engine has opened or closed. `arg` is the manager. */
+void background_breaker(void *arg, bool closed);
+
 /* Watches a process that locks or tickets are bound to. */
 void background_bind(struct atlock *al, pid_t pid, uint64_t start);
 

@@ -11,6 +11,7 @@
 
 #include "alarm.h"
 #include "atlock/manual.h"
+#include "breaker.h"
 #include "hook.h"
 #include "lease.h"
 #include "memory.h"
@@ -233,6 +234,21 @@ static enum health_level check_memory(const struct look *look, char *text, size_
 	return HEALTH_DEGRADED;
 }
 
+/* The engine of a store that hosts share. */
+static enum health_level check_engine(const struct look *look, char *text, size_t len)
+{
+	const struct store_stats *stats = &look->stats;
+
+	if (stats->breaker == BREAKER_CLOSED)
+		return HEALTH_OK;
+	(void)snprintf(text, len,
+		       "it has not answered for %" PRId64
+		       " s: calls fail at once with EHOSTDOWN (breaker %s); tried all the time",
+		       stats->breaker_since / ATLOCK_SECOND + state_options(look->al)->engine_timeout / ATLOCK_SECOND,
+		       stats->breaker == BREAKER_OPEN ? "open" : "half open");
+	return HEALTH_FAILING;
+}
+
 static enum health_level check_hooks(const struct look *look, char *text, size_t len)
 {
 	struct hook_stats stats;
@@ -368,10 +384,10 @@ static const struct {
 	const char *name;
 	enum health_level (*check)(const struct look *look, char *text, size_t len);
 } checks[HEALTH_CHECKS] = {
-	{ "store", check_store },   { "room", check_space },  { "sweeper", check_sweeper },
-	{ "writer", check_writer }, { "clock", check_clock }, { "memory", check_memory },
-	{ "hooks", check_hooks },   { "ends", check_ends },   { "deadlocks", check_deadlocks },
-	{ "mirror", check_mirror },
+	{ "engine", check_engine },       { "store", check_store },   { "room", check_space },
+	{ "sweeper", check_sweeper },     { "writer", check_writer }, { "clock", check_clock },
+	{ "memory", check_memory },       { "hooks", check_hooks },   { "ends", check_ends },
+	{ "deadlocks", check_deadlocks }, { "mirror", check_mirror },
 };
 
 /* The difference of wall time and lease time is constant unless the wall clock is set. */

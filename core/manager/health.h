@@ -42,7 +42,7 @@ struct health_check {
 	char text[HEALTH_TEXT]; /* what is wrong; empty if nothing is */
 };
 
-#define HEALTH_CHECKS 10
+#define HEALTH_CHECKS 11
 
 struct health_report {
 	enum health_level level; /* of the worst check */

@@ -35,6 +35,7 @@ struct sample {
 	uint64_t waiters[ATLOCK_PRIORITIES];
 	uint64_t oldest[ATLOCK_PRIORITIES]; /* ns that the longest waiter has waited */
 	uint64_t event_lag;
+	uint64_t engine_breaker, engine_opened;
 	uint64_t hook_behind, hook_dropped, hook_breaker, hook_opened;
 	struct hook_stats hook;
 	struct store_stats store;
@@ -109,6 +110,8 @@ static void sample_take(struct atlock *al, struct sample *sample)
 	sample->low = sample->low || space.low;
 	store_stats(al->store, &sample->store);
 	sample->updates = sample->store.updates;
+	sample->engine_breaker = sample->store.breaker;
+	sample->engine_opened = sample->store.breaker_opened;
 	sample->waiting = sample->store.waiting;
 	sample->commit_time = sample->store.commit_time;
 	sample->memory = memory_resident();
@@ -237,7 +240,7 @@ static void print_batches(FILE *out, const struct store_stats *stats)
 	fprintf(out, "atlockfs_store_commit_updates_count %" PRIu64 "\n", count);
 }
 
-#define NUMBERS_ALWAYS 2 /* the first ones, which are known even if the store cannot be read */
+#define NUMBERS_ALWAYS 4 /* the first ones, which are known even if the store cannot be read */
 
 /* Metrics with a single number each. */
 static const struct {
@@ -250,6 +253,11 @@ static const struct {
 	{ "start_time_seconds", "gauge", "When the daemon opened its store.", offsetof(struct sample, started), true },
 	{ "health", "gauge", "What the file health says: 0 is ok, 1 degraded, 2 failing.",
 	  offsetof(struct sample, health), false },
+	{ "engine_breaker", "gauge",
+	  "State of the breaker around the engine of a store that hosts share: 0 is closed, 1 open, 2 half open.",
+	  offsetof(struct sample, engine_breaker), false },
+	{ "engine_breaker_opened_total", "counter", "Times that breaker opened.",
+	  offsetof(struct sample, engine_opened), false },
 	{ "locks_held", "gauge", "Locks that are held.", offsetof(struct sample, held), false },
 	{ "queues", "gauge", "Locks that have waiters.", offsetof(struct sample, queues), false },
 	{ "longest_queue_waiters", "gauge", "Tickets in the longest queue.", offsetof(struct sample, longest), false },

@@ -17,6 +17,7 @@ enum alarm {
 	ALARM_ENDS,    /* retry ends that could not be written */
 	ALARM_REFUSED, /* write the noted refusals */
 	ALARM_PROBE,   /* a caller asks for the health of the manager */
+	ALARM_ENGINE,  /* the engine of a shared store is back */
 	ALARM_FEED,    /* another host has changed something: see feed.h */
 	ALARM_STEP,    /* the wall clock was set */
 	ALARM_WATCH,   /* a watched process has exited */

@@ -90,17 +90,19 @@ struct atlock {
 	struct feed *feed;     /* what other hosts have changed */
 	struct merges *merges; /* their events among ours */
 	struct store_share share;
-	struct cut_off *cut_off;     /* see cut_off.h */
-	struct alarms *alarms;       /* NULL if the caller drives time itself */
-	pthread_t thread;            /* acts on the alarms */
-	struct hook *hook;           /* the same */
+	struct cut_off *cut_off; /* see cut_off.h */
+	_Atomic int64_t
+		engine_down;   /* lease time since when a shared store's engine was away, if no event says so yet */
+	struct alarms *alarms; /* NULL if the caller drives time itself */
+	pthread_t thread;      /* acts on the alarms */
+	struct hook *hook;     /* the same */
 	struct publisher *publisher; /* NULL: the store publishes nothing */
 
-	struct seal *seal;             /* keys of the users' texts; NULL: none was given */
-	bool sees_processes;           /* /proc is of our pid namespace */
-	struct refusals *refusals;     /* not yet in the event log */
-	struct waits *waits;           /* blocked calls, by number */
-	struct positions *positions;   /* see position.h */
+	struct seal *seal;           /* keys of the users' texts; NULL: none was given */
+	bool sees_processes;         /* /proc is of our pid namespace */
+	struct refusals *refusals;   /* not yet in the event log */
+	struct waits *waits;         /* blocked calls, by number */
+	struct positions *positions; /* see position.h */
 	struct dir_paths *dir_paths;
 	struct ends *ends;             /* grants still to be given back */
 	_Atomic uint64_t random;       /* state of the generator */

@@ -211,6 +211,13 @@ int op_tail(struct op *op)
 	return 0;
 }
 
+bool op_is_full(const struct op *op)
+{
+	size_t limit = store_limit(op->al->store);
+
+	return limit != 0 && store_txn_keys(op->txn) >= limit / 2;
+}
+
 static int op_counter(struct op *op)
 {
 	int rc;
@@ -359,6 +366,12 @@ static int op_explain(struct op *op, int rc)
 	if (rc == -ENOSPC)
 		return why_set(op->why, rc, ATLOCK_BACKEND_ERROR,
 			       "no room left on the disk of the store: make room and try again");
+	if (rc == -E2BIG && store_limit(op->al->store) != 0)
+		return why_set(
+			op->why, -EDQUOT, ATLOCK_QUOTA,
+			"this is too much for one step: a store that several hosts share takes %zu keys at once, "
+			"and a lock has about ten. Ask for fewer locks at a time",
+			store_limit(op->al->store));
 	if (rc == -EROFS)
 		return why_set(op->why, rc, ATLOCK_BACKEND_ERROR, "the store is open for reading only");
 	return why_set(op->why, rc == -EBADMSG ? -EIO : rc, ATLOCK_BACKEND_ERROR, "the store failed: %s%s",

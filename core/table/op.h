@@ -161,6 +161,12 @@ int op_number(struct op *op, struct slice lock, uint64_t *out);
 /* Skips `count` numbers. */
 int op_skip(struct op *op, uint64_t count);
 
+/*
+ * Whether the operation has used up half of what the store takes in one step: one that may be done in several stops here and goes on in the
+ * next. The other half is for what it does about its last item.
+ */
+bool op_is_full(const struct op *op);
+
 /* Loads the chain's tail with the counts; set `tail_dirty` after changing it. */
 int op_tail(struct op *op);
 

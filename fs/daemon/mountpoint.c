@@ -4,11 +4,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fs.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
@@ -16,6 +19,9 @@
 #include <atlock/program.h>
 
 #include "complain.h"
+#include "unmount.h"
+
+#define DEAF_MS 10000 /* after which a mount is taken for one that will not answer */
 
 static const char *remember_name(void)
 {
@@ -30,6 +36,40 @@ static int complain_dead(const char *path)
 		       "the mount of a daemon that died is still there: run 'fusermount3 -uz %s', then try again",
 		       path);
 	return complain(path, text);
+}
+
+static int complain_deaf(const char *path)
+{
+	char text[ATLOCK_PATH_MAX];
+
+	(void)snprintf(text, sizeof(text),
+		       "a mount is there that does not answer: let its daemon go on if it is stopped (kill -CONT); "
+		       "if it was killed, run 'umount -l -f %s' as root, then try again",
+		       path);
+	return complain(path, text);
+}
+
+/* A call that is not answered cannot be given up, so another process makes it. Its end closes the pipe. */
+static bool mount_answers(const char *path)
+{
+	struct stat st;
+	int ends[2];
+	bool answers;
+	pid_t child;
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return true;
+	child = fork();
+	if (child == 0)
+		_exit(stat(path, &st) != 0);
+	close(ends[1]);
+	answers = child < 0 || poll(&(struct pollfd){ .fd = ends[0] }, 1, DEAF_MS) != 0;
+	close(ends[0]);
+	if (child > 0) {
+		kill(child, SIGKILL);
+		(void)waitpid(child, NULL, answers ? 0 : WNOHANG);
+	}
+	return answers;
 }
 
 /* Best effort: overlayfs and others do not support the flag. */
@@ -113,6 +153,8 @@ int mountpoint_open(struct mountpoint *mp, const char *path)
 		return errno == ENOTCONN ? complain_dead(path)
 		       : errno == ENOENT ? complain(path, "No such file or directory: mkdir it first")
 					 : complain(path, strerror(errno));
+	if (unmount_remains(mp->path) && !mount_answers(mp->path))
+		return complain_deaf(path);
 	mp->fd = open(mp->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (check(mp, path) == 0)
 		return 0;

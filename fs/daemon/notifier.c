@@ -74,10 +74,13 @@ static void notifier_run(void)
 	}
 }
 
-/* Under this name ps shows it; and who looks for a daemon by its command line finds only the daemon. */
+/*
+ * Under this name ps shows it. It is not that of the daemon, so that `pkill -9 atlockfs`, by name or by command line, does not end this
+ * process in the sleep that keeps /dev/fuse open, with nobody left to answer the callers.
+ */
 static void notifier_rename(void)
 {
-	static const char name[] = "atlockfs-notify";
+	static const char name[] = "locks-notify";
 	char line[ATLOCK_PATH_MAX * 2];
 	int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
 	ssize_t len = fd < 0 ? 0 : read(fd, line, sizeof(line));

@@ -42,6 +42,9 @@ struct store_engine {
 	void (*host)(struct engine *engine, struct store_host *out);
 	int (*incarnation)(struct store_txn *txn, uint16_t chain, uint64_t *out);
 
+	/* As store_limit(). NULL: there is none. */
+	size_t (*limit)(const struct engine *engine);
+
 	/* As store_publish(). NULL: never. */
 	int (*publish)(struct engine *engine, const char *event, struct slice text);
 

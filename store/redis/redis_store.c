@@ -77,10 +77,14 @@ static int join(struct engine **out, const struct redis_address *address, const 
 		.threads = !share->manual,
 		.changed = share->changed,
 		.cut = share->cut,
+		.breaker = share->breaker,
+		.breaker_failures = share->breaker_failures,
+		.breaker_pause = share->breaker_pause,
 		.changed_arg = share->arg,
 	};
 	struct remote_adapter *adapter;
-	int rc = redis_realm_open(&adapter, address, (int)share->timeout);
+	/* A request that is lost leaves time for another. */
+	int rc = redis_realm_open(&adapter, address, (int)share->timeout / 2);
 
 	if (rc < 0)
 		return store_refuse(why, whylen, rc, "out of memory");
@@ -123,6 +127,7 @@ const struct store_engine store_redis = {
 	.number = remote_number,
 	.host = remote_host,
 	.incarnation = remote_host_life,
+	.limit = remote_limit,
 	.publish = remote_publish,
 	.now = remote_now,
 	.space = remote_space,

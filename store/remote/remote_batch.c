@@ -3,6 +3,7 @@
 #include "remote_commit.h"
 #include "remote_engine.h"
 #include "remote_feed.h"
+#include "remote_gate.h"
 #include "remote_hello.h"
 #include "remote_hosts.h"
 #include "remote_round.h"
@@ -14,7 +15,6 @@
 
 #define PATIENCE 3             /* conflicts, before a job waits */
 #define PAUSE INT64_C(2000000) /* ns, about: as long as a few round trips */
-#define COOL_DOWN 1000         /* ms between tries of an engine that was out of reach for a whole time-out */
 
 /* Between half and one and a half of the pause: hosts that collide do not collide again for that reason. */
 static void pause_jittered(struct engine *engine, unsigned int times)
@@ -180,27 +180,39 @@ static bool is_passing(int rc)
 	return rc == -EHOSTDOWN || rc == -EAGAIN || rc == -ETIMEDOUT || rc == -ECONNREFUSED;
 }
 
-/* Rounds until every job has a result. */
-static void rounds_run(struct round *round)
+/* Rounds until every job has a result. A trial ends with the first failure. False: the engine was out of reach. */
+static bool rounds_run(struct round *round, bool trial)
 {
 	struct engine *engine = round->engine;
-	int64_t until = remote_clock(engine) + (int64_t)engine->options.timeout * 1000000;
+	bool answered = true;
 
 	for (unsigned int tries = 1; has_state(round, SLOT_OPEN); tries++) {
-		bool late = remote_clock(engine) >= until;
+		bool late = remote_clock(engine) >= engine->deadline;
 		int rc = engine_ready(engine);
 
 		if (rc == 0)
 			rc = round_send(round, late);
-		if (rc < 0 && (late || engine->broken_at != 0 || !is_passing(rc))) {
-			engine->broken_at = is_passing(rc) ? remote_clock(engine) : engine->broken_at;
-			slots_end(round, is_passing(rc) ? -EHOSTDOWN : rc);
+		if (rc < 0 && (late || trial || !is_passing(rc))) {
+			answered = !is_passing(rc);
+			slots_end(round, answered ? rc : -EHOSTDOWN);
 		}
-		if (rc == 0)
-			engine->broken_at = 0;
 		if (has_state(round, SLOT_OPEN) && (rc < 0 || most_conflicts(round) > PATIENCE))
 			pause_jittered(engine, rc < 0 ? tries : most_conflicts(round) - PATIENCE);
 	}
+	return answered;
+}
+
+/* Runs the jobs of users, unless the engine is known to be out of reach. */
+static void rounds_try(struct round *round)
+{
+	bool trial;
+
+	if (round->count == 0)
+		return;
+	if (gate_admit(round->engine, &trial))
+		gate_done(round->engine, rounds_run(round, trial));
+	else
+		slots_end(round, -EHOSTDOWN);
 }
 
 /* Joins, and writes the box if nothing else has done so for long. */
@@ -216,14 +228,7 @@ static int housekeep(struct engine *engine)
 		if (rc > 0)
 			engine->ready = false;
 	}
-	if (rc == 0)
-		engine->broken_at = 0;
 	return rc < 0 ? rc : 0;
-}
-
-static bool is_broken(const struct engine *engine)
-{
-	return engine->broken_at != 0 && remote_clock(engine) - engine->broken_at < COOL_DOWN * INT64_C(1000000);
 }
 
 void remote_batch_run(struct engine *engine, struct job_list *batch)
@@ -232,6 +237,7 @@ void remote_batch_run(struct engine *engine, struct job_list *batch)
 	struct store_job *job;
 	size_t count = 0;
 
+	engine->deadline = remote_clock(engine) + (int64_t)engine->options.timeout * 1000000;
 	STAILQ_FOREACH(job, batch, link)
 		count++;
 	struct slot *slots = calloc(count + 1, sizeof(*slots));
@@ -247,9 +253,7 @@ void remote_batch_run(struct engine *engine, struct job_list *batch)
 		round->engine = engine;
 		round->slots = slots;
 		round->count = count;
-		if (is_broken(engine))
-			slots_end(round, -EHOSTDOWN);
-		rounds_run(round);
+		rounds_try(round);
 		round_free(round);
 	}
 	free(slots);

@@ -56,7 +56,6 @@ static bool box_tells(const struct engine *engine, const struct box *box, struct
 
 int commit_resolve(struct engine *engine, struct remote_reply *reply)
 {
-	int64_t until = remote_clock(engine) + (int64_t)engine->options.timeout * 1000000;
 	struct remote_at base = mirror_at(engine->mirror);
 	struct box box;
 	int rc;
@@ -64,7 +63,7 @@ int commit_resolve(struct engine *engine, struct remote_reply *reply)
 	if (!engine->doubt.open)
 		return 0;
 	while ((rc = send_once(engine, &base, NULL, 0, remote_random(engine), reply)) < 0 &&
-	       remote_clock(engine) < until)
+	       remote_clock(engine) < engine->deadline)
 		(void)nanosleep(&(struct timespec){ .tv_nsec = RESOLVE_PAUSE }, NULL);
 	if (rc < 0 || rc == REMOTE_HELLO)
 		return rc;

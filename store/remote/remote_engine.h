@@ -5,6 +5,7 @@
  *	remote_batch.c    a batch of updates as one commit of parts
  *	remote_commit.c   sending a commit, and finding out what became of it
  *	remote_barrier.c  how far the engine is: one question for all that wait
+ *	remote_gate.c     the circuit breaker around it
  *	remote_feed.c     following the history
  *	remote_asked.c    what is known of the time of a change
  *	remote_hello.c    joining the realm: at start, and when the engine or its history is another
@@ -22,6 +23,7 @@
 #define STORE_REMOTE_ENGINE_H
 
 #include "arena.h"
+#include "breaker.h"
 #include "commit.h"
 #include "remote_adapter.h"
 #include "remote_asked.h"
@@ -37,12 +39,24 @@ struct remote_options {
 	const char *host;      /* name of this host, for people */
 	uint32_t host_timeout; /* ms: see struct box */
 	uint32_t timeout;      /* ms that a call tries before it fails with -EHOSTDOWN, or -EAGAIN after conflicts */
-	bool threads;          /* false: a test calls remote_follow() and remote_tick() */
+	uint32_t breaker_failures; /* see remote_gate.h; 0: 1 */
+	uint32_t breaker_pause;    /* ms; 0: a second */
+	bool threads;              /* false: a test calls remote_follow() and remote_tick() */
 
 	/* As in struct store_share; may be NULL. A box only tells of a new incarnation. */
 	void (*changed)(void *arg, struct slice key);
 	void (*cut)(void *arg);
-	void *changed_arg; /* of both */
+	void (*breaker)(void *arg, bool closed);
+	void *changed_arg; /* of all three */
+};
+
+/* See remote_gate.h. */
+struct gate {
+	pthread_mutex_t lock; /* of the rest; a leaf */
+	struct breaker_limits limits;
+	struct breaker breaker;
+	uint64_t random;
+	int64_t since; /* when it opened */
 };
 
 /* A commit whose answer was lost. */
@@ -71,7 +85,7 @@ struct engine {
 	struct remote_doubt doubt;
 	uint64_t gather_process; /* see remote_hello.c */
 	int64_t gather_since;
-	int64_t broken_at; /* when the engine was out of reach for a whole time-out; 0: it is not */
+	int64_t deadline; /* of the present batch: nothing is tried again after it */
 	struct remote_welcome welcome;
 	uint64_t random;
 	_Atomic uint64_t incarnation; /* others read this and the next */
@@ -79,6 +93,8 @@ struct engine {
 	bool ready;           /* joined: the box is ours, the mirror continues the realm's history */
 	bool joined;          /* has been so once */
 	_Atomic bool strange; /* a barrier or the feed found another history: the leader must say hello */
+
+	struct gate gate;
 
 	/* See remote_watchdog.h. */
 	_Atomic bool alive; /* a life has begun */
@@ -142,6 +158,7 @@ uint64_t remote_incarnation(const struct engine *engine);
 int remote_number(struct store_txn *txn, struct slice name, uint64_t *out);
 void remote_host(struct engine *engine, struct store_host *out);
 int remote_host_life(struct store_txn *txn, uint16_t chain, uint64_t *out);
+size_t remote_limit(const struct engine *engine);
 int remote_publish(struct engine *engine, const char *event, struct slice text);
 
 /* ns of the clock that this host's waits run on. */

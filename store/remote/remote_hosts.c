@@ -3,6 +3,7 @@
 #include "remote_barrier.h"
 #include "remote_engine.h"
 #include "remote_feed.h"
+#include "remote_gate.h"
 
 #include <errno.h>
 #include <time.h>
@@ -92,6 +93,7 @@ static int hosts_look(struct engine *engine)
 	engine->ticked = now;
 	if (rc != 0)
 		return rc;
+	gate_alive(engine);
 	engine->contact += passed < CONTACT_MAX ? passed : CONTACT_MAX;
 	rc = mirror_view(engine->mirror, suspect_fn, &suspect, &at);
 	return rc == 1 ? remote_update(engine, mark_fn, &suspect) : rc;

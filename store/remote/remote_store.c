@@ -3,6 +3,7 @@
 #include "remote_batch.h"
 #include "remote_engine.h"
 #include "remote_feed.h"
+#include "remote_gate.h"
 #include "remote_hello.h"
 #include "remote_hosts.h"
 #include "remote_number.h"
@@ -89,6 +90,7 @@ void remote_close(struct engine *engine)
 	pthread_mutex_destroy(&engine->stop_lock);
 	pthread_cond_destroy(&engine->stop_told);
 	asked_destroy(&engine->asked);
+	gate_destroy(engine);
 	free(engine);
 }
 
@@ -123,6 +125,7 @@ static int engine_new(struct engine **out, struct remote_adapter *adapter, const
 	engine->share = options->share;
 	locks_init(engine);
 	asked_init(&engine->asked);
+	gate_init(engine);
 	commit_init(&engine->queue, engine, remote_batch_run, true);
 	engine->box.timeout = remote->host_timeout;
 	(void)strlcpy(engine->box.name, remote->host, sizeof(engine->box.name));
@@ -205,11 +208,22 @@ static int view_barrier(struct engine *engine)
 	int rc = watchdog_cut(engine) ? REMOTE_HELLO : barrier_pass(engine);
 
 	while (rc != 0 && remote_clock(engine) < until && !hosts_pause(engine, 5)) {
-		rc = commit_update(&engine->queue, NULL, NULL);
+		rc = rc > 0 || watchdog_cut(engine) ? commit_update(&engine->queue, NULL, NULL) : 0;
 		if (rc == 0)
 			rc = barrier_pass(engine);
 	}
 	return rc == 0 ? 0 : -EHOSTDOWN;
+}
+
+static int view_try(struct engine *engine)
+{
+	bool trial;
+
+	if (!gate_admit(engine, &trial))
+		return -EHOSTDOWN;
+	int rc = view_barrier(engine);
+	gate_done(engine, rc == 0);
+	return rc;
 }
 
 int remote_peek(struct engine *engine, store_fn *fn, void *arg)
@@ -226,7 +240,7 @@ int remote_peek(struct engine *engine, store_fn *fn, void *arg)
 
 int remote_view(struct engine *engine, store_fn *fn, void *arg)
 {
-	int rc = view_barrier(engine);
+	int rc = view_try(engine);
 
 	return rc < 0 ? rc : remote_peek(engine, fn, arg);
 }
@@ -242,6 +256,7 @@ void remote_stats(struct engine *engine, struct store_stats *out)
 {
 	*out = (struct store_stats){ .dead = false };
 	commit_stats(&engine->queue, out);
+	gate_stats(engine, out);
 }
 
 int remote_number(struct store_txn *txn, struct slice name, uint64_t *out)
@@ -266,6 +281,11 @@ int remote_host_life(struct store_txn *txn, uint16_t chain, uint64_t *out)
 	if (rc == 0)
 		*out = box.incarnation;
 	return rc;
+}
+
+size_t remote_limit(const struct engine *engine)
+{
+	return engine->adapter->limits.keys;
 }
 
 int remote_publish(struct engine *engine, const char *event, struct slice text)

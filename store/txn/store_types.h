@@ -72,12 +72,17 @@ struct store_share {
 	 * then, and again while that lasts, on any thread; may only look, by store_peek(). May be NULL.
 	 */
 	void (*cut)(void *arg);
+
+	/* The circuit breaker around the engine has opened or closed. Any thread; may only take note. May be NULL. */
+	void (*breaker)(void *arg, bool closed);
 	void *arg;
 
-	const char *host;      /* this host's name, for people */
-	uint32_t host_timeout; /* ms without a sign of life after which what is bound to this host is void */
-	uint32_t timeout;      /* ms that a call waits for the engine */
-	bool manual;           /* start no threads: a test calls the engine */
+	const char *host;          /* this host's name, for people */
+	uint32_t host_timeout;     /* ms without a sign of life after which what is bound to this host is void */
+	uint32_t timeout;          /* ms that a call waits for the engine */
+	uint32_t breaker_failures; /* calls in a row without an answer that open it */
+	uint32_t breaker_pause;    /* ms until one may try again; doubles with each that fails */
+	bool manual;               /* start no threads: a test calls the engine */
 };
 
 /* A host in the realm: its number for ever, and one life of it. */
@@ -117,6 +122,10 @@ struct store_stats {
 	uint64_t commit_time;    /* ns that all of them took, with the functions they ran */
 	uint64_t waiting;        /* updates that wait for the next commit */
 	int flush_error;         /* negative errno of the last flush, if it failed */
+	unsigned int breaker; /* enum breaker_state, of an engine that hosts share; 0 for others, as the next three */
+	uint64_t breaker_opened; /* how often */
+	int64_t breaker_since;   /* ns since it opened */
+	int64_t breaker_retry;   /* ns until a call may try again */
 	bool dead;               /* nothing works any more until the store is opened again */
 	bool changed;            /* because another program wrote to it, moved or removed it */
 };

@@ -92,6 +92,11 @@ struct txn_commit txn_commit(const struct store_txn *txn)
 	};
 }
 
+size_t store_txn_keys(const struct store_txn *txn)
+{
+	return txn->reads.count + txn->writes.count;
+}
+
 void store_txn_sync(struct store_txn *txn)
 {
 	txn->sync = true;

@@ -29,6 +29,9 @@ int store_del(struct store_txn *txn, struct slice key);
 /* Removes `key` without checking whether it exists: 0, also if it does not. */
 int store_drop(struct store_txn *txn, struct slice key);
 
+/* How many keys the function has read and written so far, as an engine with store_limits counts them, or more. */
+size_t store_txn_keys(const struct store_txn *txn);
+
 /* This transaction is to be on disk before store_update() returns, whatever store_options.sync says. */
 void store_txn_sync(struct store_txn *txn);
 

@@ -133,7 +133,7 @@ remount_fs() {
 # The process that notifies the kernel for this daemon, if it has one. Until it has ended, too, a call that it has not refused yet
 # may find the connection aborted (ECONNABORTED) instead of gone (ENOTCONN).
 notifier_of() {
-	pgrep -P "$1" -x atlockfs-notify || true
+	pgrep -P "$1" -x locks-notify || true
 }
 
 notifier_wait() {

@@ -26,6 +26,9 @@ static int place_open(struct engine **out, const char *where, const struct store
 		.timeout = options->share->timeout,
 		.changed = options->share->changed,
 		.cut = options->share->cut,
+		.breaker = options->share->breaker,
+		.breaker_failures = options->share->breaker_failures,
+		.breaker_pause = options->share->breaker_pause,
 		.changed_arg = options->share->arg,
 	};
 	int rc = remote_open(out, mem_realm_adapter(place->hosts->realm, &place->hosts->faults[place->number]), &remote,
@@ -48,6 +51,7 @@ static const struct store_engine realm_engine = {
 	.number = remote_number,
 	.host = remote_host,
 	.incarnation = remote_host_life,
+	.limit = remote_limit,
 	.now = remote_now,
 	.space = remote_space,
 	.stats = remote_stats,

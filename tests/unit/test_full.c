@@ -2,6 +2,7 @@
  * A store without room: what adds is refused with a clear text, what removes goes on, and afterwards everything works
  * again.
  */
+#include "rounds.h"
 #include "stage.h"
 
 #include <errno.h>
@@ -102,7 +103,7 @@ static void releases_go_on_and_then_acquires_work_again(void **state)
 	struct atlock_status status;
 	char lock[TEXT_MAX];
 
-	for (int round = 0; round < 3; round++) {
+	for (int round = 0; round < 1 + ROUNDS(2); round++) {
 		size_t n = fill(s);
 
 		assert_true(n > 100);

@@ -5,6 +5,8 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <bsd/string.h>
@@ -419,12 +421,79 @@ static void a_holder_that_leaves_on_another_host_leaves_all(void **state)
 	assert_int_equal(released, 1);
 }
 
+#define MANY 1000
+
+/* More than the engine takes in one commit: see tests/mem_realm.c. */
+static void locks_take(struct stage *s, const char *as)
+{
+	char lock[64];
+
+	for (int i = 0; i < MANY; i++) {
+		(void)snprintf(lock, sizeof(lock), "repos/acme/infra/-/d%d/-/w", i);
+		assert_int_equal(stage_acquire(s, lock, as, 600), 0);
+	}
+}
+
+static void a_holder_of_many_locks_leaves_them_in_steps(void **state)
+{
+	struct hosts *h = *state;
+	struct stage *a = h->stages[0];
+	struct atlock_caller alice = stage_caller("alice@1");
+	size_t released = 0;
+
+	locks_take(a, "alice@1");
+	assert_int_equal(atlock_release_holder(h->stages[1]->al, &alice, &released, &h->stages[1]->why), 0);
+	assert_int_equal(released, MANY);
+	assert_string_equal(stage_holder(a, "repos/acme/infra/-/d999/-/w"), "free");
+}
+
+static void a_pull_request_with_many_locks_is_closed_in_steps(void **state)
+{
+	struct hosts *h = *state;
+	struct stage *a = h->stages[0];
+	struct atlock_caller alice = stage_caller("alice@any");
+	struct atlock_pull parts = { .host = "github.com", .repo = "acme/infra", .num = 5 };
+	struct atlock_pull_name pull;
+	size_t released = 0;
+
+	locks_take(a, "alice@pr:5");
+	assert_int_equal(atlock_pull_join(&parts, &pull, &a->why), 0);
+	assert_int_equal(atlock_pull_close(a->al, &alice, &pull, &released, &a->why), 0);
+	assert_int_equal(released, MANY);
+	assert_string_equal(stage_holder(h->stages[1], "repos/acme/infra/-/d0/-/w"), "free");
+}
+
+static void locks_that_are_too_many_for_one_step_are_refused(void **state)
+{
+	struct hosts *h = *state;
+	struct stage *a = h->stages[0];
+	struct atlock_caller alice = stage_caller("alice@1");
+	struct atlock_request reqs[MANY];
+	struct atlock_name *names = calloc(MANY, sizeof(*names));
+	char lock[64];
+
+	for (int i = 0; i < MANY; i++) {
+		(void)snprintf(lock, sizeof(lock), "repos/acme/infra/-/d%d/-/w", i);
+		assert_int_equal(atlock_name_parse(lock, &names[i], NULL), 0);
+		reqs[i] = (struct atlock_request){ .caller = &alice, .name = &names[i], .ttl = 60 * ATLOCK_SECOND };
+	}
+	assert_int_equal(atlock_acquire_all(a->al, reqs, MANY, NULL, NULL, &a->why), -EDQUOT);
+	assert_int_equal(a->why.code, ATLOCK_QUOTA);
+	assert_string_equal(stage_holder(a, "repos/acme/infra/-/d0/-/w"), "free");
+	assert_int_equal(atlock_acquire_all(a->al, reqs, 100, NULL, NULL, &a->why), 0);
+	assert_string_equal(stage_holder(h->stages[1], "repos/acme/infra/-/d99/-/w"), "alice@1");
+	free(names);
+}
+
 #define HOSTED(test) cmocka_unit_test_setup_teardown(test, hosts_setup, hosts_teardown)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		HOSTED(a_lock_is_one_for_all_hosts),
+		HOSTED(a_holder_of_many_locks_leaves_them_in_steps),
+		HOSTED(a_pull_request_with_many_locks_is_closed_in_steps),
+		HOSTED(locks_that_are_too_many_for_one_step_are_refused),
 		HOSTED(sessions_of_two_hosts_are_two_holders),
 		HOSTED(a_wait_is_granted_by_another_host),
 		HOSTED(a_wait_that_another_host_ended_is_told),

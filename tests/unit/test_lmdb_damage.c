@@ -3,6 +3,7 @@
  * a real one are damaged by chance, from a seed that is printed, and each is opened, read and written to by a child that has
  * a time limit. DAMAGES= says how many; SEED= repeats one run.
  */
+#include "rounds.h"
 #include "scratch.h"
 #include "store.h"
 
@@ -24,7 +25,7 @@
 #define KEYS 3000
 #define LONG 9000 /* bytes of a value with pages of its own */
 #define LIMIT 60  /* seconds for one file; it takes some milliseconds */
-#define DAMAGES 300
+#define DAMAGES ROUNDS(300)
 
 struct fixture {
 	char *dir;
@@ -250,7 +251,7 @@ static void what_is_not_damaged_opens(void **state)
 {
 	struct fixture *f = *state;
 
-	for (int i = 0; i < 20; i++) {
+	for (int i = 0; i < ROUNDS(20); i++) {
 		write_image(f, f->image, f->len);
 		assert_int_equal(use(f, 0), 2);
 		assert_int_equal(use(f, 0), 2);

@@ -105,14 +105,15 @@ static void loop_look(struct loop *loop)
 static int loop_take(struct loop *loop)
 {
 	struct top *top = loop->top;
-	struct top_model *model = top_reader_take(loop->reader);
+	bool last;
+	struct top_model *model = top_reader_take(loop->reader, &last);
 	int64_t busy = top_reader_busy(loop->reader);
 
 	top->reading = busy > SUSPICIOUS && busy > top->every ? busy : 0;
+	/* A key may have asked for another reading meanwhile. */
+	loop->looking = !last;
 	if (model == NULL)
 		return 0;
-	/* A key may have asked for another reading meanwhile. */
-	loop->looking = busy > 0;
 	loop->count++;
 	if (loop->count == top->iterations)
 		top->quit = true;

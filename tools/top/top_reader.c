@@ -110,17 +110,25 @@ struct top_reader {
 	int ready; /* an eventfd */
 	pthread_mutex_t mutex;
 	struct top_model *model; /* mutex; read, and not taken yet */
+	unsigned asked;          /* mutex; how many readings */
+	unsigned answered;       /* mutex; of these, how many the last model answers */
 };
 
 static int64_t reader_read(void *arg, unsigned wants, const atomic_bool *stop)
 {
 	struct top_reader *reader = arg;
-	struct top_model *model = top_read(&reader->mount, &reader->filter, stop);
+	struct top_model *model;
+	unsigned asked;
 
 	(void)wants;
 	pthread_mutex_lock(&reader->mutex);
+	asked = reader->asked;
+	pthread_mutex_unlock(&reader->mutex);
+	model = top_read(&reader->mount, &reader->filter, stop);
+	pthread_mutex_lock(&reader->mutex);
 	top_model_free(reader->model);
 	reader->model = model;
+	reader->answered = asked;
 	(void)eventfd_write(reader->ready, 1);
 	pthread_mutex_unlock(&reader->mutex);
 	return 0;
@@ -158,6 +166,9 @@ int top_reader_start(struct top_reader **out, const struct mount *mount, const s
 
 void top_reader_ask(struct top_reader *reader)
 {
+	pthread_mutex_lock(&reader->mutex);
+	reader->asked++;
+	pthread_mutex_unlock(&reader->mutex);
 	reading_thread_ask(reader->thread, 1);
 }
 
@@ -166,7 +177,7 @@ int top_reader_fd(const struct top_reader *reader)
 	return reader->ready;
 }
 
-struct top_model *top_reader_take(struct top_reader *reader)
+struct top_model *top_reader_take(struct top_reader *reader, bool *last)
 {
 	struct top_model *model;
 	eventfd_t count;
@@ -175,6 +186,7 @@ struct top_model *top_reader_take(struct top_reader *reader)
 	(void)eventfd_read(reader->ready, &count);
 	model = reader->model;
 	reader->model = NULL;
+	*last = reader->answered == reader->asked;
 	pthread_mutex_unlock(&reader->mutex);
 	return model;
 }

@@ -21,9 +21,9 @@ int top_reader_start(struct top_reader **out, const struct mount *mount, const s
 /* Lets the thread read again, once it has finished what it reads. */
 void top_reader_ask(struct top_reader *reader);
 
-/* A descriptor that can be read from once a model is ready; and that model, the caller's now, or NULL. */
+/* A descriptor that can be read from once a model is ready; and that model, the caller's now, or NULL. `*last`: no other was asked for. */
 int top_reader_fd(const struct top_reader *reader);
-struct top_model *top_reader_take(struct top_reader *reader);
+struct top_model *top_reader_take(struct top_reader *reader, bool *last);
 
 /* For how long it has been reading; 0: it is not. */
 int64_t top_reader_busy(struct top_reader *reader);

@@ -15,7 +15,7 @@ expect_equal "$(sort "$T/events")" "$(sort "$MNT/events/live")"
 # With nothing of the daemon's open: the mount lives no longer than it does.
 ! grep -E 'fuse|data.mdb|socket|eventfd|timerfd' "$T/descriptors" || fail "has the daemon's descriptors"
 expect_equal "$(metric event_lag_seconds),$(metric hook_breaker)" 0.000000000,0
-wait_until '[ "$(ps -o comm= --ppid "$DAEMON")" = atlockfs-notify ]'
+wait_until '[ "$(ps -o comm= --ppid "$DAEMON")" = locks-notify ]'
 
 # Other administrators may change options, but not what the daemon runs.
 echo atlt1 >"$MNT/config/admin_group"

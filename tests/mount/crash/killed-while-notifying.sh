@@ -2,57 +2,32 @@
 # A daemon that is killed leaves no caller behind, whatever it was telling the kernel at that moment. The kernel carries out a
 # notification about a name when the directory is unlocked, and a caller has it locked until its request is answered.
 . tests/mount/lib.sh
+. tests/mount/directory-held.inc
 
-notifier() {
-	pgrep -P "$DAEMON"
-}
-
-# A sleep that no signal ends.
-sleeps_hard() {
-	local stat
-	{ read -r stat <"/proc/$1/stat"; } 2>/dev/null && [[ ${stat##*) } = D* ]]
-}
-
-# The lock of this name is known to the kernel, and ends by another one: that is a notification.
-tell() {
-	expect_ok touch "$MNT/custom/$1@n"
-	expect_ok cat "$MNT/custom/$1" >/dev/null
-	expect_ok rm "$MNT/custom/$1@n"
-}
-
-# The notifier waits for the directory, a caller has it locked, its request is not read yet, and two more want to lock it.
 caller_has_the_directory() {
-	local try notifier callers=() pid
 	mount_fs
-	notifier=$(notifier)
-	for try in $(seq 20); do
-		kill -STOP "$notifier"
-		tell "told-$try"
-		nap
-		kill -STOP "$DAEMON"
-		for name in a b c; do
-			touch "$MNT/custom/$name-$try" 2>"$T/err-$name" &
-			callers+=($!)
-		done
-		wait_until 'sleeps_hard '"${callers[-1]}"' || [ -n "$(cat /proc/'"${callers[-1]}"'/wchan)" ]'
-		kill -CONT "$notifier"
-		nap
-		nap
-		! sleeps_hard "$notifier" || break
-		# It had been told before, or not yet.
-		kill -CONT "$DAEMON"
-		wait "${callers[@]}"
-		callers=()
-	done
-	sleeps_hard "$notifier" || fail 'the notifier does not wait for the directory'
+	hold_directory
 	crash_daemon
-	for pid in "${callers[@]}"; do
-		! wait "$pid" || fail 'a caller was told that all is well'
-	done
-	wait_until "is_gone $notifier"
+	callers_refused
 	fusermount3 -uz "$MNT"
 	mount_fs
 	expect_ok touch "$MNT/custom/new"
+}
+
+# As `pkill -9 atlockfs` and `pkill -9 -f atlockfs` would.
+killed_by_name() {
+	local pid named=()
+	mount_fs
+	hold_directory
+	for pid in "$DAEMON" "$NOTIFIER"; do
+		! grep -q atlockfs "/proc/$pid/comm" "/proc/$pid/cmdline" || named+=("$pid")
+	done
+	expect_equal "${named[0]}" "$DAEMON"
+	kill -KILL "${named[@]}"
+	wait "$DAEMON" 2>/dev/null || true
+	DAEMON=
+	callers_refused
+	fusermount3 -uz "$MNT"
 }
 
 under_load() {
@@ -84,4 +59,4 @@ notifier_killed() {
 	wait_until '[ ! -e "$MNT/custom/x" ]'
 }
 
-behaviours caller_has_the_directory under_load notifier_killed
+behaviours caller_has_the_directory killed_by_name under_load notifier_killed

@@ -7,7 +7,7 @@ health() { field "$MNT/health" "$1"; }
 first() { local word rest; read -r word rest <"$MNT/health" && echo "$word"; }
 expect_equal "$(first)" ok
 expect_equal "$(head -n 1 "$MNT/health")" ok
-for check in store room sweeper writer clock memory deadlocks; do
+for check in engine store room sweeper writer clock memory deadlocks; do
 	expect_equal "$(health "$check")" ok "$check"
 done
 expect_equal "$(health held),$(health waiting)" 0,0

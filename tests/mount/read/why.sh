@@ -156,7 +156,7 @@ root|README cannot be removed: |rm README
 root|repos cannot be removed: |rmdir repos
 root|README cannot be changed: it is written by the file system alone|chmod 666 README
 user|the root cannot be changed: |chmod 700 .
-root|health cannot be written: it is written by the file system alone|echo x > health
+root|health cannot be changed: it is written by the file system and by atlock mirror alone|echo x > health
 user|why cannot be written: |echo x > why
 root|locks.jsonl cannot be changed: |touch locks.jsonl
 root|nothing can be moved here|mv README foo

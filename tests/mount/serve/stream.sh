@@ -1,4 +1,5 @@
 #!/bin/bash
+# long
 # atlock serve's event streams: two of them see a lock taken, queued, handed over and released within a second each; a thousand idle
 # ones, and clients that send nothing or read nothing, keep no other client waiting. A mount that dies is said, and comes back.
 . tests/mount/lib.sh

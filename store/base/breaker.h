@@ -1,13 +1,13 @@
 /*
- * A circuit breaker around something that can be slow or down: a hook's command, later a remote engine. While it is
+ * A circuit breaker around something that can be slow or down: a hook's command, an engine that hosts share. While it is
  * closed, calls go through. After `failures` failures in a row it opens and refuses calls at once. After a pause it
  * admits one trial call (half open): success closes the breaker, failure opens it again for twice as long, up to
  * `pause_max`. Pauses vary by up to a quarter, so that many clients do not retry at the same moment.
  *
  * A state machine only: the caller passes the time and random numbers, and protects the breaker with its own mutex.
  */
-#ifndef CORE_BREAKER_H
-#define CORE_BREAKER_H
+#ifndef STORE_BREAKER_H
+#define STORE_BREAKER_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,0 +1,16 @@
+/*
+ * How often a test repeats what is alike each time. ThreadSanitizer makes a repetition twenty times as slow, and finds no more in it
+ * than in the first ones; the other builds make all of them.
+ */
+#ifndef TESTS_UNIT_ROUNDS_H
+#define TESTS_UNIT_ROUNDS_H
+
+#if defined(__SANITIZE_THREAD__)
+#define ROUNDS(n) (((n) + 9) / 10)
+#define STRIDE 4 /* of places that are tried one after the other */
+#else
+#define ROUNDS(n) (n)
+#define STRIDE 1
+#endif
+
+#endif
