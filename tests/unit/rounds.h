@@ -5,12 +5,13 @@
 #ifndef TESTS_UNIT_ROUNDS_H
 #define TESTS_UNIT_ROUNDS_H
 
+/* STRIDE: from one place to the next, where places are tried one after the other. */
 #if defined(__SANITIZE_THREAD__)
 #define ROUNDS(n) (((n) + 9) / 10)
-#define STRIDE 4 /* of places that are tried one after the other */
+enum { STRIDE = 4 };
 #else
 #define ROUNDS(n) (n)
-#define STRIDE 1
+enum { STRIDE = 1 };
 #endif
 
 #endif
