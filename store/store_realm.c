@@ -101,28 +101,48 @@ int store_realm_read(const char *uri, struct store_realm *out, char *why, size_t
 	return rc;
 }
 
+/* A realm and the file that it is copied to or from. */
+struct copy {
+	const char *uri;
+	const char *path;
+	struct remote_adapter *adapter;
+	struct dump dump;
+};
+
+/* Copies what `run` does, which says in `why` what failed. Sets `keys` to how many there are. */
+static int copy_run(struct copy *copy, int (*run)(struct copy *, char *, size_t), uint64_t *keys, char *why,
+		    size_t whylen)
+{
+	int rc = adapter_open(copy->uri, &copy->adapter, why, whylen);
+
+	if (rc < 0 || copy->adapter == NULL)
+		return rc;
+	rc = dump_init(&copy->dump);
+	rc = rc < 0 ? store_refuse(why, whylen, rc, "%s: %s", copy->path, strerror(-rc)) : run(copy, why, whylen);
+	*keys = copy->dump.count;
+	dump_free(&copy->dump);
+	copy->adapter->ops->close(copy->adapter);
+	return rc;
+}
+
+static int backup(struct copy *copy, char *why, size_t whylen)
+{
+	int rc = dump_take(&copy->dump, copy->adapter);
+
+	if (rc == -EAGAIN)
+		(void)store_refuse(
+			why, whylen, rc,
+			"%s: too much was changed meanwhile: try again, or with a larger history=", copy->uri);
+	else if (rc < 0)
+		(void)refuse(copy->adapter, copy->uri, rc, why, whylen);
+	else if ((rc = dump_write(&copy->dump, copy->path)) < 0)
+		(void)store_refuse(why, whylen, rc, "%s: %s", copy->path, strerror(-rc));
+	return rc;
+}
+
 int store_realm_backup(const char *uri, const char *path, uint64_t *keys, char *why, size_t whylen)
 {
-	struct remote_adapter *adapter = NULL;
-	struct dump dump;
-	int rc = adapter_open(uri, &adapter, why, whylen);
-
-	if (rc < 0 || adapter == NULL)
-		return rc;
-	rc = dump_init(&dump);
-	if (rc == 0)
-		rc = dump_take(&dump, adapter);
-	if (rc == -EAGAIN)
-		(void)store_refuse(why, whylen, rc,
-				   "%s: too much was changed meanwhile: try again, or with a larger history=", uri);
-	else if (rc < 0)
-		(void)refuse(adapter, uri, rc, why, whylen);
-	else if ((rc = dump_write(&dump, path)) < 0)
-		(void)store_refuse(why, whylen, rc, "%s: %s", path, strerror(-rc));
-	*keys = dump.count;
-	dump_free(&dump);
-	adapter->ops->close(adapter);
-	return rc;
+	return copy_run(&(struct copy){ .uri = uri, .path = path }, backup, keys, why, whylen);
 }
 
 /* Puts the dump into the Redis, looks whether it is there, and makes it a realm. */
@@ -135,29 +155,25 @@ static int fill(struct remote_adapter *adapter, const struct dump *dump)
 	return rc == 0 ? redis_realm_fill_end(adapter, dump) : rc;
 }
 
+static int restore(struct copy *copy, char *why, size_t whylen)
+{
+	int rc = dump_read(&copy->dump, copy->path);
+
+	if (rc == -EBADMSG)
+		(void)store_refuse(why, whylen, rc, "%s is damaged, or no backup of a realm", copy->path);
+	else if (rc < 0)
+		(void)store_refuse(why, whylen, rc, "%s: %s", copy->path, strerror(-rc));
+	else if ((rc = fill(copy->adapter, &copy->dump)) == -EBADMSG)
+		(void)store_refuse(why, whylen, rc, "%s: what was written is not there: is it used otherwise?",
+				   copy->uri);
+	else if (rc < 0)
+		(void)refuse(copy->adapter, copy->uri, rc, why, whylen);
+	return rc;
+}
+
 int store_realm_restore(const char *uri, const char *path, uint64_t *keys, char *why, size_t whylen)
 {
-	struct remote_adapter *adapter = NULL;
-	struct dump dump;
-	int rc = adapter_open(uri, &adapter, why, whylen);
-
-	if (rc < 0 || adapter == NULL)
-		return rc;
-	rc = dump_init(&dump);
-	if (rc == 0)
-		rc = dump_read(&dump, path);
-	if (rc == -EBADMSG)
-		(void)store_refuse(why, whylen, rc, "%s is damaged, or no backup of a realm", path);
-	else if (rc < 0)
-		(void)store_refuse(why, whylen, rc, "%s: %s", path, strerror(-rc));
-	else if ((rc = fill(adapter, &dump)) == -EBADMSG)
-		(void)store_refuse(why, whylen, rc, "%s: what was written is not there: is it used otherwise?", uri);
-	else if (rc < 0)
-		(void)refuse(adapter, uri, rc, why, whylen);
-	*keys = dump.count;
-	dump_free(&dump);
-	adapter->ops->close(adapter);
-	return rc;
+	return copy_run(&(struct copy){ .uri = uri, .path = path }, restore, keys, why, whylen);
 }
 
 void store_realm_clear(struct store_realm *realm)

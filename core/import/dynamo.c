@@ -134,7 +134,7 @@ static int guard_record(const json_t *item, const char *resource, struct atlock_
 			       GUARD
 			       "%.100s names no owner (owner, lockedBy, lockOwner, holder, app, appName): it has %s",
 			       resource, names);
-	/* A lock that never ends would stop nobody else for ever: the end is not guessed. */
+	/* A lock that never ends would block others for ever: the end is not guessed. */
 	if (seconds_left(end) == ATLOCK_NEVER)
 		return why_set(why, -EINVAL, ATLOCK_INVALID_REQUEST,
 			       GUARD

@@ -318,17 +318,23 @@ static int refuse_other_host(struct op *op, const struct pull_op *change)
 	return rc < 0 ? rc : 0;
 }
 
+/* What every transaction of a close reads first. */
+static int close_begin(struct op *op, struct pull_op *change, struct atlock_pull *pull)
+{
+	int rc = atlock_pull_split(change->pull, pull);
+
+	if (rc == 0)
+		rc = change_begin(op, change);
+	return rc == 0 ? change_all(op, change) : rc;
+}
+
 /* Reads whether the caller may close it, and in how many steps. */
 static int close_look(struct op *op)
 {
 	struct pull_op *change = op->arg;
 	struct atlock_pull pull;
-	int rc = atlock_pull_split(change->pull, &pull);
+	int rc = close_begin(op, change, &pull);
 
-	if (rc == 0)
-		rc = change_begin(op, change);
-	if (rc == 0)
-		rc = change_all(op, change);
 	if (rc == 0 && !change->known)
 		rc = refuse_other_host(op, change);
 	if (rc == 0)
@@ -355,12 +361,8 @@ static int close_in_txn(struct op *op)
 {
 	struct pull_op *change = op->arg;
 	struct atlock_pull pull;
-	int rc = atlock_pull_split(change->pull, &pull);
+	int rc = close_begin(op, change, &pull);
 
-	if (rc == 0)
-		rc = change_begin(op, change);
-	if (rc == 0)
-		rc = change_all(op, change);
 	change->next = change->place;
 	if (rc == 0)
 		rc = bound_close_pull(op, pull.repo, pull.num, change->in_steps ? &change->next : NULL,

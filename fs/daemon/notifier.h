@@ -6,7 +6,7 @@
  *	its second thread	sleeps until the daemon is gone
  *
  * When the daemon dies, the kernel closes its /dev/fuse and ends the requests that the daemon had read. But it holds
- * requests that nobody has read, and accepts new ones, as long as the notifier has the clone, and the notifier may be
+ * requests that were not read, and accepts new ones, as long as the notifier has the clone, and the notifier may be
  * asleep for a lock that one of those callers holds. So the second thread reads them and answers ENOTCONN, until the
  * first wakes up, finds the daemon gone and ends both. With the last descriptor closed, the mount is dead.
  *

@@ -107,17 +107,24 @@ static int reference_text(struct call *call, struct node *node, struct handle *h
 	return *text == NULL ? -ENOMEM : 0;
 }
 
-/* Opening one for writing makes it once more, as touch(1) does. If it is gone, ESTALE makes the kernel look again. */
+/* Reads a reference that the caller is to change. If it is gone, ESTALE makes the kernel look again. */
+static int reference_change(struct call *call, const struct node *node, struct atlock_reference *reference,
+			    struct atlock_caller *caller)
+{
+	int err = reference_read(call, node, reference);
+
+	if (err == 1)
+		return -ESTALE;
+	return err < 0 ? err : caller_user(call, caller);
+}
+
+/* Opening one for writing makes it once more, as touch(1) does. */
 static int reference_again(struct call *call, struct node *node, int flags)
 {
 	struct atlock_reference reference;
 	struct atlock_caller caller;
-	int err = reference_read(call, node, &reference);
+	int err = reference_change(call, node, &reference, &caller);
 
-	if (err == 1)
-		return -ESTALE;
-	if (err == 0)
-		err = caller_user(call, &caller);
 	return err < 0 ? err : refer(call, &reference.path, &caller, false, flags);
 }
 
@@ -133,12 +140,8 @@ static int reference_give(struct call *call, const struct node *node, const char
 {
 	struct atlock_reference reference;
 	struct atlock_caller caller;
-	int err = reference_read(call, node, &reference);
+	int err = reference_change(call, node, &reference, &caller);
 
-	if (err == 1)
-		return -ESTALE;
-	if (err == 0)
-		err = caller_user(call, &caller);
 	return err < 0 ? err : atlock_refer_give(call->al, &reference.path, &caller, owner, &call->why);
 }
 

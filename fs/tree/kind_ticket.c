@@ -140,7 +140,7 @@ static int ticket_write(struct call *call, struct node *node, struct handle *han
 const struct kind kind_ticket = {
 	.type = S_IFREG,
 	.ends = true,
-	.hint = "a ticket is moved to another priority or removed, by whoever made it",
+	.hint = "a ticket is moved to another priority or removed, by the user who made it",
 	.lock = ticket_queue_lock,
 	.stat = ticket_stat,
 	.set = ticket_set,

@@ -63,7 +63,7 @@ struct foreign {
 	/* How often the server had been told to forget all it has, before and after its keys were read; -1: not known. */
 	int64_t flushes_before;
 	int64_t flushes;
-	int watch; /* a descriptor that can be read when something changed; -1: nobody tells */
+	int watch; /* a descriptor that can be read when something changed; -1: changes are not told */
 	char error[FOREIGN_ERROR_MAX];
 };
 

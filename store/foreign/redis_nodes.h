@@ -26,7 +26,7 @@ struct redis_nodes {
 	size_t count;
 	size_t now; /* the one that is asked */
 	bool cluster;
-	redisContext *watch; /* NULL: nobody tells of changes */
+	redisContext *watch; /* NULL: changes are not told */
 	char where[300];     /* host and port of the one that is asked */
 };
 

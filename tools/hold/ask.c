@@ -22,7 +22,7 @@ static int who_take(const struct tool *tool, struct ask *ask)
 	return tool_usage(tool, "--who is a name such as build-17, of at most %d bytes", ATLOCK_WHO_MAX);
 }
 
-/* What a request understands itself has options of its own, or is not for whoever only asks. */
+/* What a request understands itself has options of its own, or is not for a command that only asks. */
 static bool key_is_taken(const char *text)
 {
 	static const char *const taken[] = { "ttl",  "renew",  "priority", "owner", "who",
