@@ -301,7 +301,10 @@ int atlock_wait(struct atlock *al, const struct atlock_request *req, atlock_done
 			feed_changed(al, (struct slice){ "", 0 });
 		return 1;
 	}
-	if (op.wait != 0)
+	/* The store has settled it meanwhile, and another call has granted it. */
+	if (rc == -EIO && al->shared && op.wait != 0 && waits_doubt(al, op.wait) == 1)
+		return 1;
+	if (op.wait != 0 && !waits_is_doubtful(al->waits, op.wait))
 		(void)waits_remove(al->waits, op.wait);
 	return metrics_count(&al->metrics, METRICS_WAIT, began, rc < 0 ? rc : 0, why);
 }

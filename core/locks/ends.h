@@ -37,6 +37,7 @@ struct atlock_end {
 	bool queued;     /* of a call, as the next two: its ticket is written; see waits_queued() */
 	bool poked;      /* another host changed the lock before that */
 	bool leaving;    /* of a call: its caller has gone, and the cancellation could not be written */
+	bool doubtful;   /* of a call: its caller has its answer, and its ticket may be there; see waits_doubt() */
 	char text[];     /* the lock's key, owner, NUL, who, NUL */
 };
 

@@ -4,14 +4,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "event_log.h"
+#include "dir_path.h"
+#include "event_chains.h"
 #include "grant.h"
 #include "holder_index.h"
 #include "lock_hold.h"
 #include "scan.h"
 #include "waits.h"
 
-#define SWEEP_BATCH 64 /* found at a time */
+#define SWEEP_BATCH 64  /* found at a time */
+#define EVENTS_BACK 256 /* of each host's newest ones that are looked through */
 
 /* --- Hosts that are gone --- */
 
@@ -179,6 +181,7 @@ struct blocked {
 	uint64_t number;
 	enum call_state state;
 	struct atlock_grant grant;
+	enum atlock_code code; /* CALL_ENDED: why */
 };
 
 /* The lock is the call's, and this life's of this host. */
@@ -204,6 +207,62 @@ static int grant_claim(struct op *op, struct slice lock, struct record_lock *rec
 	return rc == 0 ? event_lock(op, ATLOCK_EVENT_CLAIMED, lock, &record->grant) : rc;
 }
 
+/* What an event says of how a wait ended: a code, or ATLOCK_OK if it says nothing of that. */
+static enum atlock_code ending_code(const struct record_event *event)
+{
+	switch (event->type) {
+	case ATLOCK_EVENT_TIMED_OUT: return ATLOCK_TIMEOUT;
+	case ATLOCK_EVENT_DEADLOCK: return ATLOCK_DEADLOCK;
+	case ATLOCK_EVENT_CANCELLED: return ATLOCK_CANCELLED;
+	default: return ATLOCK_OK;
+	}
+}
+
+/* Looks in the newest events of a chain for the end of the caller's wait, later than `*wall`. 0 or a negative errno. */
+static int chain_ending(struct op *op, struct event_number last, struct slice path, const struct atlock_caller *caller,
+			int64_t *wall, enum atlock_code *code)
+{
+	struct record_event event;
+
+	for (uint64_t seq = last.seq; seq > 0 && seq + EVENTS_BACK > last.seq; seq--) {
+		struct record_key key = record_key_event(last.chain, seq);
+		int rc = op_get(op, RECORD_EVENT, &key, &event);
+
+		if (rc < 0)
+			return rc;
+		if (rc == 0 && ending_code(&event) != ATLOCK_OK && event.wall > *wall &&
+		    slice_equal(event.lock, path) && slice_equal(event.owner, slice_of(caller->owner)) &&
+		    slice_equal(event.who, slice_of(caller->who))) {
+			*wall = event.wall;
+			*code = ending_code(&event);
+		}
+	}
+	return 0;
+}
+
+/*
+ * How another host ended the call: its event is of the same commit as the ticket's end. Clocks of hosts differ, so among several ends of one holder's
+ * waits for one lock, on several hosts, the wrong one may be found.
+ */
+static int find_ending(struct op *op, const struct atlock_name *name, const struct atlock_caller *caller,
+		       enum atlock_code *code)
+{
+	char path[ATLOCK_PATH_MAX];
+	struct record_tail tail;
+	int64_t wall = INT64_MIN;
+	uint16_t chain = 0;
+	int rc = dir_path(op, name_slice(name), path, sizeof(path));
+	struct slice text = { path, rc > 0 ? (size_t)rc : 0 };
+
+	*code = ATLOCK_CANCELLED;
+	while (rc >= 0 && (rc = event_chain_next(op, &chain, &tail)) == 0) {
+		rc = chain_ending(op, (struct event_number){ chain, tail.seq }, text, caller, &wall, code);
+		if (chain++ == UINT16_MAX)
+			break;
+	}
+	return rc < 0 ? rc : 0;
+}
+
 static int answer_in_txn(struct op *op)
 {
 	struct blocked *blocked = op->arg;
@@ -220,7 +279,7 @@ static int answer_in_txn(struct op *op)
 	rc = expire_lock(op, name_slice(&name), &record);
 	blocked->state = CALL_ENDED;
 	if (rc != 0 || !is_granted(op, &record.grant, &caller))
-		return rc < 0 ? rc : 0;
+		return rc < 0 ? rc : find_ending(op, &name, &caller, &blocked->code);
 	rc = grant_claim(op, name_slice(&name), &record);
 	blocked->state = CALL_GRANTED;
 	table_grant_fill(&blocked->grant, &record.grant);
@@ -238,9 +297,10 @@ static int answer(struct atlock *al, uint64_t number)
 	if (blocked.state == CALL_GRANTED) {
 		notice.grant = blocked.grant;
 	} else {
-		notice.err = -ECANCELED;
-		notice.code = ATLOCK_CANCELLED;
-		notice.reason = "another host ended the wait: its time was over, or the ticket was cancelled";
+		notice.err = blocked.code == ATLOCK_TIMEOUT    ? -ETIMEDOUT
+			     : blocked.code == ATLOCK_DEADLOCK ? -EDEADLK
+							       : -ECANCELED;
+		notice.code = blocked.code;
 	}
 	waits_finish(al, &notice);
 	return 0;

@@ -7,6 +7,7 @@
 #include "expect.h"
 #include "grant.h"
 #include "limit.h"
+#include "lock_hold.h"
 #include "lock_name.h"
 #include "rules.h"
 #include "seal.h"
@@ -126,6 +127,24 @@ int waits_ticket(struct op *op, uint64_t number, struct slice *lock, struct tick
 	return rc;
 }
 
+/* Of a call in doubt that has no ticket: gives back what another host has granted to it. */
+static int doubt_give_back(struct op *op, uint64_t number)
+{
+	struct atlock_caller caller;
+	struct record_queue queue;
+	struct record_lock record;
+	struct atlock_name name;
+	int rc = waits_find(op->al->waits, number, &name, &caller);
+
+	if (rc == 0)
+		rc = expire_lock_queue(op, name_slice(&name), &record, &queue);
+	if (rc != 0 || record.grant.state != RECORD_PENDING || record.grant.wait != number ||
+	    record.grant.holder.boot != op->al->boot)
+		return rc < 0 ? rc : 0;
+	rc = lock_release(op, name_slice(&name), &record, &queue, ATLOCK_EVENT_UNCLAIMED);
+	return rc < 0 ? rc : 0;
+}
+
 /* The call is either cancelled here or answered elsewhere, never both. */
 static int wait_drop_in_txn(struct op *op)
 {
@@ -134,6 +153,8 @@ static int wait_drop_in_txn(struct op *op)
 	struct slice lock;
 	int rc = waits_ticket(op, *number, &lock, &ticket);
 
+	if (rc == 1 && waits_is_doubtful(op->al->waits, *number))
+		return doubt_give_back(op, *number);
 	if (rc == 0)
 		rc = table_ticket_del(op, lock, &ticket);
 	return rc == 0 ? event_ticket(op, ATLOCK_EVENT_CANCELLED, ATLOCK_CANCELLED, lock, &ticket) : rc;

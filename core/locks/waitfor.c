@@ -324,20 +324,26 @@ int waitfor_new(struct waitfor *graph, struct slice lock, const struct record_ho
 	return 1;
 }
 
-int waitfor_newest(struct op *op, const struct step *step, uint64_t *number, uint8_t *rank)
+int waitfor_newest(struct op *op, const struct step *step, uint64_t *order, uint8_t *rank)
 {
 	uint64_t at = 0;
+	struct ticket ticket;
 	struct slice lock;
 	uint8_t its;
 	int rc;
 
-	*number = 0;
+	*order = 0;
 	*rank = 0;
 	while ((rc = wait_next(op, &step->waiter, &at, &its, &lock)) == 0) {
-		if (slice_equal(lock, step->lock)) {
-			*number = at;
-			*rank = its;
-		}
+		if (!slice_equal(lock, step->lock))
+			continue;
+		*order = at;
+		*rank = its;
+		rc = op->al->shared ? table_ticket_get(op, lock, its, at, &ticket) : 1;
+		if (rc < 0)
+			return rc;
+		if (rc == 0)
+			*order = (uint64_t)ticket.record.since;
 	}
 	return rc < 0 ? rc : 0;
 }

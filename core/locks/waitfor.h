@@ -63,8 +63,11 @@ int waitfor_from(struct waitfor *graph, const struct actor *start, bool any, siz
 int waitfor_new(struct waitfor *graph, struct slice lock, const struct record_holder *holder,
 		const struct actor *waiter, const struct actor *behind, size_t n);
 
-/* The newest request of a step, and its rank. */
-int waitfor_newest(struct op *op, const struct step *step, uint64_t *number, uint8_t *rank);
+/*
+ * The newest request of a step, and its rank. `order` is greater for later ones of any lock: the ticket's number, or in a shared store, where numbers are
+ * by lock, when it came.
+ */
+int waitfor_newest(struct op *op, const struct step *step, uint64_t *order, uint8_t *rank);
 
 void waitfor_free(struct waitfor *graph);
 

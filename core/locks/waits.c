@@ -251,6 +251,32 @@ static void waits_give_back(struct atlock *al, struct atlock_end *blocked, const
 	(void)ends_give_back(al, blocked);
 }
 
+/* Whether another call of the same holder waits for the same lock: a grant answers all of them. */
+static bool waits_has_twin(struct waits *waits, const struct atlock_end *blocked)
+{
+	size_t owner = strlen(blocked->text + blocked->key_len) + 1;
+	size_t len = blocked->key_len + owner + strlen(blocked->text + blocked->key_len + owner) + 1;
+	const struct atlock_end *other;
+	bool found = false;
+
+	pthread_mutex_lock(&waits->mutex);
+	for (size_t i = 0; i < waits->cap && !found; i++)
+		SLIST_FOREACH(other, &waits->buckets[i], call.link)
+			found = found || (other->key_len == blocked->key_len && !other->doubtful &&
+					  memcmp(other->text, blocked->text, len) == 0);
+	pthread_mutex_unlock(&waits->mutex);
+	return found;
+}
+
+/* The call has its answer already. Frees `blocked`. */
+static void waits_finish_doubtful(struct atlock *al, struct atlock_end *blocked, const struct notice *notice)
+{
+	if (notice->err == 0 && !waits_has_twin(al->waits, blocked))
+		waits_give_back(al, blocked, notice);
+	else
+		free(blocked);
+}
+
 void waits_finish(struct atlock *al, const struct notice *notice)
 {
 	struct atlock_end *blocked = waits_take(al->waits, notice->wait);
@@ -258,6 +284,10 @@ void waits_finish(struct atlock *al, const struct notice *notice)
 
 	if (blocked == NULL)
 		return;
+	if (blocked->doubtful) {
+		waits_finish_doubtful(al, blocked, notice);
+		return;
+	}
 	why_clear(&why);
 	if (notice->err < 0)
 		why_set(&why, notice->err, notice->code, "%s",
@@ -286,6 +316,31 @@ void waits_leave(struct atlock *al, uint64_t number)
 	pthread_mutex_unlock(&waits->mutex);
 	if (blocked != NULL)
 		alarm_ends(al);
+}
+
+int waits_doubt(struct atlock *al, uint64_t number)
+{
+	struct atlock_end *blocked;
+
+	pthread_mutex_lock(&al->waits->mutex);
+	blocked = waits_lookup(al->waits, number);
+	if (blocked != NULL)
+		blocked->doubtful = true;
+	pthread_mutex_unlock(&al->waits->mutex);
+	waits_leave(al, number);
+	return blocked == NULL;
+}
+
+bool waits_is_doubtful(struct waits *waits, uint64_t number)
+{
+	const struct atlock_end *blocked;
+	bool doubtful;
+
+	pthread_mutex_lock(&waits->mutex);
+	blocked = waits_lookup(waits, number);
+	doubtful = blocked != NULL && blocked->doubtful;
+	pthread_mutex_unlock(&waits->mutex);
+	return doubtful;
 }
 
 int waits_next_leaving(struct waits *waits, uint64_t *number)

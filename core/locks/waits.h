@@ -56,7 +56,7 @@ int waits_ticket(struct op *op, uint64_t number, struct slice *lock, struct tick
 
 /*
  * Removes the call's ticket from its queue: 0, or 1 if it has been or is being answered, or a negative errno. (ticket.c) The call
- * itself stays: finish or cancel it then.
+ * itself stays: finish or cancel it then. Of a call in doubt, what was granted to it is given back as well, and it is never 1.
  */
 int waits_unqueue(struct atlock *al, uint64_t number);
 
@@ -64,6 +64,13 @@ int waits_unqueue(struct atlock *al, uint64_t number);
  * For a call whose caller has gone and whose ticket could not be removed: the removal is retried, and then the call is answered.
  */
 void waits_leave(struct atlock *al, uint64_t number);
+
+/*
+ * For a call of a shared store that was answered with an error because the answer of the store was lost: its ticket may have been written. That
+ * is removed, or what was granted to it given back, when the store answers again. The callback is not called any more: 0, or 1 if it has been.
+ */
+int waits_doubt(struct atlock *al, uint64_t number);
+bool waits_is_doubtful(struct waits *waits, uint64_t number);
 
 /* One of those calls, in rotation: 0, or 1 if there is none. And how many there are. */
 int waits_next_leaving(struct waits *waits, uint64_t *number);

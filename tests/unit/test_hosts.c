@@ -89,6 +89,33 @@ static void a_wait_that_another_host_ended_is_told(void **state)
 	assert_int_equal(told->err, -ECANCELED);
 }
 
+/* Another host's search chose it, or its sweep came first: the call is told why, as if its own host had ended it. */
+static void a_wait_that_another_host_ended_is_told_why(void **state)
+{
+	struct hosts *h = *state;
+	struct stage *a = h->stages[0];
+	struct stage *b = h->stages[1];
+	struct told *told = stage_told(b);
+	struct told *second = stage_told(b);
+
+	stage_configure(a, "deadlock_policy", "fifo");
+	assert_int_equal(stage_acquire(a, LOCK, "alice@1", 60), 0);
+	assert_int_equal(stage_acquire(b, "global/b", "bob@1", 60), 0);
+	assert_int_equal(stage_wait(b, LOCK, "bob@1", ATLOCK_NORMAL, told, NULL), 1);
+	/* It closes the circle, and the older wait gives way. */
+	assert_int_equal(stage_wait(a, "global/b", "alice@1", ATLOCK_NORMAL, stage_told(a), NULL), 1);
+	hosts_follow(h, 1);
+	assert_int_equal(told->times, 1);
+	assert_int_equal(told->err, -EDEADLK);
+
+	stage_configure(b, "queue_timeout", "5s");
+	assert_int_equal(stage_wait(b, LOCK, "carol@1", ATLOCK_NORMAL, second, NULL), 1);
+	hosts_run(h, 8, 1);
+	hosts_follow(h, 1);
+	assert_int_equal(second->times, 1);
+	assert_int_equal(second->err, -ETIMEDOUT);
+}
+
 /* The holder stops to rely on a lease before another host may take the lock, however their clocks stand. */
 static void a_lease_ends_for_its_holder_before_another_host_takes_it(void **state)
 {
@@ -370,6 +397,38 @@ static void an_acquire_in_doubt_is_undone(void **state)
 	assert_int_equal(stage_acquire(h->stages[1], LOCK, "bob@1", 60), 0);
 }
 
+/* The same of a wait: its ticket is removed; one that was granted meanwhile is given back. */
+static void a_wait_in_doubt_leaves_no_ticket(void **state)
+{
+	struct hosts *h = *state;
+	struct stage *a = h->stages[0];
+	struct stage *b = h->stages[1];
+	struct told *told = stage_told(a);
+
+	for (int granted = 0; granted < 2; granted++) {
+		assert_int_equal(stage_acquire(b, LOCK, "bob@1", 60), 0);
+		hosts_follow(h, 0);
+		h->faults[0].lose_reply_in = 1;
+		h->faults[0].before_commit = hosts_cut_after;
+		h->faults[0].before_arg = &h->faults[0];
+		assert_int_equal(stage_wait(a, LOCK, "alice@1", ATLOCK_NORMAL, told, NULL), -EIO);
+		assert_string_equal(stage_queue(b, LOCK), "alice@1");
+		h->faults[0].before_commit = NULL;
+		if (granted == 1) {
+			assert_int_equal(stage_release(b, LOCK, "bob@1"), 0);
+			assert_string_equal(stage_holder(b, LOCK), "alice@1 pending");
+		}
+		h->faults[0].cut = false;
+		hosts_run(h, 3, 7);
+		assert_true(atlock_run_ends(a->al) >= 0);
+		assert_string_equal(stage_queue(b, LOCK), "");
+		assert_string_equal(stage_holder(b, LOCK), granted == 1 ? "free" : "bob@1");
+		if (granted == 0)
+			assert_int_equal(stage_release(b, LOCK, "bob@1"), 0);
+	}
+	assert_int_equal(told->times, 0);
+}
+
 static void an_engine_out_of_reach_is_said_in_time(void **state)
 {
 	struct hosts *h = *state;
@@ -497,6 +556,7 @@ int main(void)
 		HOSTED(sessions_of_two_hosts_are_two_holders),
 		HOSTED(a_wait_is_granted_by_another_host),
 		HOSTED(a_wait_that_another_host_ended_is_told),
+		HOSTED(a_wait_that_another_host_ended_is_told_why),
 		HOSTED(a_lease_ends_for_its_holder_before_another_host_takes_it),
 		HOSTED(a_chmod_elsewhere_is_no_renewal),
 		HOSTED(a_host_that_starts_waits_a_lease_out),
@@ -510,6 +570,7 @@ int main(void)
 		HOSTED(a_grant_to_a_call_of_an_earlier_life_passes_on_at_once),
 		HOSTED(a_grant_to_a_name_of_an_earlier_life_stays),
 		HOSTED(an_acquire_in_doubt_is_undone),
+		HOSTED(a_wait_in_doubt_leaves_no_ticket),
 		HOSTED(an_engine_out_of_reach_is_said_in_time),
 		HOSTED(a_mirror_that_is_filled_again_has_the_same_indexes),
 		HOSTED(a_holder_that_leaves_on_another_host_leaves_all),
