@@ -590,8 +590,7 @@ lint: $(call stamps,$(SOURCES) $(HEADERS)) | $(NEED)lint ## clang-tidy, cppcheck
 		{ echo 'under pipefail: | grep ... >/dev/null, for -q may end the writer with SIGPIPE'; false; }
 	$(Q)$(if $(MANUALS),mandoc -Tlint -Wwarning $(MANUALS))
 	$(Q)promtool check rules docs/alerts.yml >/dev/null && promtool test rules tests/alerts-test.yml >/dev/null
-	$(Q)for f in $(SOURCES) $(HEADERS); do $(CLANG_FORMAT) --dry-run -Werror $$f 2>/dev/null || \
-		{ echo "$$f: not formatted (make format)"; bad=1; }; done; test -z "$$bad"
+	$(Q)$(CLANG_FORMAT) --dry-run -Werror $(SOURCES) $(HEADERS) || { echo 'not formatted: make format'; false; }
 
 $(OUT)/lint/%.c: %.c $(OUT)/obj/%.o .clang-tidy | $(NEED)lint
 	$(call say,LINT,$<)

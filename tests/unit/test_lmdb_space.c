@@ -78,7 +78,7 @@ static void removals_go_through_on_a_full_disk(void **state)
 	struct space_fixture *f = *state;
 	struct timespec pause = { .tv_nsec = 10 * 1000000 };
 
-	space_disk(f, "size=32m");
+	space_disk(f, "size=16m");
 	space_open(f, 0);
 	space_disk_fill(f);
 	unsigned int n = space_fill(f, 0);
@@ -99,7 +99,7 @@ static void a_store_on_a_full_disk_opens_and_removes(void **state)
 	struct space_fixture *f = *state;
 	unsigned int n;
 
-	space_disk(f, "size=32m");
+	space_disk(f, "size=16m");
 	space_open(f, 0);
 	space_disk_fill(f);
 	n = space_fill(f, 0);
