@@ -170,7 +170,8 @@ static const struct command commands[] = {
 	  "Without a terminal: lock, holder, since, until, waiters, reason and id, with tabs between them.\n"
 	  "\nExample: atlock ls --owner alice --older-than 1h\n",
 	  cmd_ls },
-	{ "mirror", "[--one-way] [--once] [--delete] [--keys 3|4] [--interval TIME] --to redis://HOST:PORT/DB | --from FILE",
+	{ "mirror",
+	  "[--one-way] [--once] [--delete] [--keys 3|4] [--interval TIME] --to redis://HOST:PORT/DB | --from FILE",
 	  "keep Atlantis' Redis and this tree equal",
 	  "      --to redis://...  Atlantis' Redis\n"
 	  "      --from FILE       Atlantis' Bolt file, read while Atlantis has it open, never written\n"

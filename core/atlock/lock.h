@@ -64,7 +64,7 @@ struct atlock_request {
 	const struct atlock_caller *self; /* wait: -EDEADLK if this one, who waits as `caller`, has it; or NULL */
 	const char *text;                 /* acquire, wait, enqueue, write: key=value lines, `text_len` bytes */
 	size_t text_len;
-	const char *reason; /* atlock_release(): why, one line of at most ATLOCK_REASON_MAX bytes, for its event; or NULL */
+	const char *reason; /* atlock_release(): one line for its event, of at most ATLOCK_REASON_MAX bytes; or NULL */
 	unsigned int *own; /* counts the changes of this lock by this call, which on_change is not told then; or NULL */
 };
 
