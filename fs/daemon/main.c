@@ -160,7 +160,7 @@ static int session_run(struct fs *fs, const struct options *options, const struc
 }
 
 /* The daemon's other process is forked before the store is opened, as the daemon is. */
-static int store_open(struct fs *fs, const struct options *options)
+static int locks_open(struct fs *fs, const struct options *options)
 {
 	struct atlock_setup setup = {
 		.options = &options->core, .on_change = cache_change, .on_cut = lost_tell, .change_arg = fs
@@ -195,7 +195,7 @@ static int session_mount(struct fs *fs, struct options *options, const struct mo
 /* One process opens the store, mounts and serves. */
 static int serve_alone(struct fs *fs, struct options *options, const struct mountpoint *mp)
 {
-	int err = store_open(fs, options);
+	int err = locks_open(fs, options);
 
 	if (err == 0)
 		err = session_mount(fs, options, mp);
@@ -221,7 +221,7 @@ static int serve_split(struct fs *fs, struct options *options, const struct moun
 	status = rights_split(options, fs, mp);
 	if (status >= 0)
 		return status == UNMOUNT_CUT ? -ECONNABORTED : -status;
-	err = store_open(fs, options);
+	err = locks_open(fs, options);
 	return err < 0 ? err : session_run(fs, options, mp);
 }
 

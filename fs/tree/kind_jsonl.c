@@ -265,7 +265,7 @@ static bool size_is_of(const struct size *size, const struct call *call)
 	return size->uid == call->ctx->uid && size->gid == call->ctx->gid;
 }
 
-static int64_t steady_now(void)
+static int64_t size_now(void)
 {
 	struct timespec time;
 
@@ -317,7 +317,7 @@ static int size_by_name(struct call *call, size_t *out)
 {
 	struct counter counter = { .uid = call->ctx->uid };
 	struct size size = { .uid = call->ctx->uid, .gid = call->ctx->gid, .changed = atomic_load(&call->fs->changed) };
-	int64_t begun = steady_now();
+	int64_t begun = size_now();
 	const struct size *kept;
 	bool counts;
 	int err;
@@ -333,7 +333,7 @@ static int size_by_name(struct call *call, size_t *out)
 		return 0;
 	err = cursor_count(call, out);
 	size.size = *out;
-	size.at = steady_now();
+	size.at = size_now();
 	size.took = size.at - begun;
 	pthread_mutex_lock(&sizes.mutex);
 	if (err == 0)

@@ -111,7 +111,7 @@ static void take_end(void *arg, int taken)
 	call->fs->wire->again(call->fs, call);
 }
 
-static int lock_take(struct call *call, struct node *dir, mode_t mode, struct handle *handle)
+static int take_begin(struct call *call, struct node *dir, mode_t mode, struct handle *handle)
 {
 	int err = path_lock(call, dir, call->name, &call->lock);
 
@@ -134,7 +134,7 @@ int lock_create(struct call *call, struct node *dir, const char *name, mode_t mo
 	int err;
 
 	if (handle_writes(handle) || (handle->flags & O_EXCL) != 0)
-		return lock_take(call, dir, mode, handle);
+		return take_begin(call, dir, mode, handle);
 	err = path_lock(call, dir, name, &call->lock);
 	if (err == 0)
 		err = lock_stat(call, &call->lock, false, &out->st, &out->life);

@@ -366,7 +366,7 @@ static void op_statfs(fuse_req_t req, fuse_ino_t id)
 			       });
 }
 
-static void op_init(void *userdata, struct fuse_conn_info *conn)
+static void ops_init(void *userdata, struct fuse_conn_info *conn)
 {
 	struct fs *fs = userdata;
 
@@ -393,7 +393,7 @@ static void op_init(void *userdata, struct fuse_conn_info *conn)
 }
 
 const struct fuse_lowlevel_ops ops = {
-	.init = op_init,
+	.init = ops_init,
 	.lookup = op_lookup,
 	.forget = op_forget,
 	.forget_multi = op_forget_multi,
