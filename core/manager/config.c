@@ -76,6 +76,15 @@ void config_free(struct atlock *al)
 
 /* --- What the store remembers --- */
 
+/*
+ * In a store that several hosts share, a command would be run by the daemons of all of them: who can write to the store, or is root on
+ * one host, would be root on the others.
+ */
+static bool is_for_one_host(const struct atlock *al, const char *name)
+{
+	return al->shared && option_is_root(name);
+}
+
 /* Applies one stored option, unless it was given at the open. An option that this version does not know is left alone. */
 static int setting_take(struct op *op, struct slice key, struct slice value, struct atlock_options *options)
 {
@@ -88,7 +97,7 @@ static int setting_take(struct op *op, struct slice key, struct slice value, str
 		return op_corrupt(op, key, rc < 0 ? rc : -EBADMSG);
 	memcpy(name, (const char *)key.data + 1, key.len - 1);
 	memcpy(text, record.value.data, record.value.len);
-	if (option_is_given(options, name) || option_is_fixed(name))
+	if (option_is_given(options, name) || option_is_fixed(name) || is_for_one_host(op->al, name))
 		return 0;
 	rc = atlock_option_set(options, name, text, op->why);
 	return rc == -ENOENT ? 0 : rc;
@@ -218,6 +227,12 @@ int atlock_may_configure(const struct atlock *al, const struct atlock_caller *ca
 	if (caller != NULL && caller->uid != 0 && option_is_root(name))
 		return why_set(why, -EPERM, ATLOCK_PERMISSION_DENIED,
 			       "%s is changed by root alone: the daemon runs it as the user it is itself", name);
+	if (is_for_one_host(al, name))
+		return why_set(
+			why, -EPERM, ATLOCK_PERMISSION_DENIED,
+			"%s is not kept in a store that several hosts share: each host has its own, by -o %s=... or "
+			"atlockfs.conf",
+			name, name);
 	if (option_is_fixed(name))
 		return why_set(why, -EPERM, ATLOCK_PERMISSION_DENIED,
 			       "%s cannot change while mounted: unmount, and mount with -o %s=...", name, name);

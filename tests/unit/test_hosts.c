@@ -1,5 +1,6 @@
 /* Several managers on one shared store: the realm in memory, and clocks that are hours apart. */
 #include "hosts_fixture.h"
+#include "op.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -544,6 +545,36 @@ static void locks_that_are_too_many_for_one_step_are_refused(void **state)
 	free(names);
 }
 
+static int setting_write(struct op *op)
+{
+	struct record_key key = record_key_of(TABLE_SETTING, slice_of("on_event"));
+	struct record_setting record = { slice_of(op->arg) };
+
+	return op_put(op, RECORD_SETTING, &key, &record);
+}
+
+/* As whoever can write to the realm would, or an earlier version did. */
+static void a_command_in_the_realm_is_run_by_no_host(void **state)
+{
+	static char command[] = "touch /tmp/run-by-another";
+	struct hosts *h = *state;
+	struct atlock_options options;
+	struct op op;
+
+	assert_int_equal(atlock_configure(h->stages[0]->al, NULL, "on_event", command, NULL), -EPERM);
+	assert_int_equal(atlock_configure(h->stages[0]->al, NULL, "max_queue", "77", NULL), 0);
+	op_init(&op, h->stages[0]->al, NULL, NULL);
+	op.arg = command;
+	assert_int_equal(op_run(&op, setting_write), 0);
+	hosts_run(h, 1, 7);
+	hosts_forget(h, 2);
+	for (int i = 1; i < HOSTS_COUNT; i++) {
+		atlock_options_read(h->stages[i]->al, &options);
+		assert_string_equal(options.on_event, "");
+		assert_int_equal(options.max_queue, 77);
+	}
+}
+
 #define HOSTED(test) cmocka_unit_test_setup_teardown(test, hosts_setup, hosts_teardown)
 
 int main(void)
@@ -574,6 +605,7 @@ int main(void)
 		HOSTED(an_engine_out_of_reach_is_said_in_time),
 		HOSTED(a_mirror_that_is_filled_again_has_the_same_indexes),
 		HOSTED(a_holder_that_leaves_on_another_host_leaves_all),
+		HOSTED(a_command_in_the_realm_is_run_by_no_host),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
