@@ -181,3 +181,89 @@ void store_realm_clear(struct store_realm *realm)
 	free(realm->hosts);
 	*realm = (struct store_realm){ .count = 0 };
 }
+
+/* --- All keys --- */
+
+struct store_realm_keys {
+	struct dump dump;
+};
+
+int store_realm_keys_new(struct store_realm_keys **out)
+{
+	struct store_realm_keys *keys = calloc(1, sizeof(*keys));
+	int rc = keys == NULL ? -ENOMEM : dump_init(&keys->dump);
+
+	*out = keys;
+	return rc;
+}
+
+void store_realm_keys_free(struct store_realm_keys *keys)
+{
+	if (keys == NULL)
+		return;
+	dump_free(&keys->dump);
+	free(keys);
+}
+
+int store_realm_keys_add(struct store_realm_keys *keys, struct slice key, struct slice value)
+{
+	return dump_add(&keys->dump, key, 1, value);
+}
+
+int store_realm_keys_each(const struct store_realm_keys *keys, size_t i, store_realm_key_fn *fn, void *arg)
+{
+	int rc = 0;
+
+	for (; rc == 0 && i < keys->dump.count; i++)
+		rc = fn(arg, keys->dump.items[i].key, keys->dump.items[i].value);
+	return rc;
+}
+
+int store_realm_take(const char *uri, struct store_realm_keys *keys, char *why, size_t whylen)
+{
+	struct remote_adapter *adapter = NULL;
+	int rc = adapter_open(uri, &adapter, why, whylen);
+
+	if (rc < 0 || adapter == NULL)
+		return rc;
+	rc = dump_take(&keys->dump, adapter);
+	if (rc < 0)
+		(void)refuse(adapter, uri, rc, why, whylen);
+	adapter->ops->close(adapter);
+	return rc;
+}
+
+/* Whether the realm that is there has this id. */
+static bool is_named(struct remote_adapter *adapter, const unsigned char id[REMOTE_ID])
+{
+	struct remote_welcome *welcome = calloc(1, sizeof(*welcome));
+	bool is = welcome != NULL && adapter->ops->hello(adapter, NULL, NULL, welcome) == 0 &&
+		  memcmp(welcome->id, id, REMOTE_ID) == 0;
+
+	free(welcome);
+	return is;
+}
+
+int store_realm_fill(const char *uri, struct store_realm_keys *keys, const unsigned char name[STORE_REALM_NAME],
+		     char *why, size_t whylen)
+{
+	struct remote_adapter *adapter = NULL;
+	struct dump *dump = &keys->dump;
+	int rc = adapter_open(uri, &adapter, why, whylen);
+
+	if (rc < 0 || adapter == NULL)
+		return rc;
+	memcpy(dump->id, name, REMOTE_ID);
+	dump->at = (struct remote_at){ .epoch = 1, .revision = 1 };
+	memcpy(&dump->at.tag, name + REMOTE_ID, sizeof(dump->at.tag));
+	dump_sort(dump);
+	rc = fill(adapter, dump);
+	if (rc == -EEXIST && is_named(adapter, dump->id))
+		rc = 1;
+	else if (rc == -EBADMSG)
+		(void)store_refuse(why, whylen, rc, "%s: what was written is not there: is it used otherwise?", uri);
+	else if (rc < 0)
+		(void)refuse(adapter, uri, rc, why, whylen);
+	adapter->ops->close(adapter);
+	return rc;
+}

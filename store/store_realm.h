@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "slice.h"
+
 #define STORE_REALM_ID 16
 
 struct store_realm_host {
@@ -40,6 +42,33 @@ int store_realm_create(const char *uri, char *why, size_t whylen);
 /* -ENOENT, and as above. Free it with store_realm_clear(). */
 int store_realm_read(const char *uri, struct store_realm *out, char *why, size_t whylen);
 void store_realm_clear(struct store_realm *realm);
+
+/* --- All keys, for moving them --- */
+
+struct store_realm_keys;
+
+int store_realm_keys_new(struct store_realm_keys **out);
+void store_realm_keys_free(struct store_realm_keys *keys);
+
+/* In the order of the keys; both are copied. -ENOMEM. */
+int store_realm_keys_add(struct store_realm_keys *keys, struct slice key, struct slice value);
+
+/* Calls `fn` with each from the i-th on, until it returns non-zero; returns that. */
+typedef int store_realm_key_fn(void *arg, struct slice key, struct slice value);
+int store_realm_keys_each(const struct store_realm_keys *keys, size_t i, store_realm_key_fn *fn, void *arg);
+
+/* Reads all keys of a realm, as of one moment. As store_realm_backup(). */
+int store_realm_take(const char *uri, struct store_realm_keys *keys, char *why, size_t whylen);
+
+/*
+ * Makes a realm that is not there from keys, and reads it again to compare. `name` is unlike that of any other keys: what an interrupted call
+ * with it has left is continued. 1: such a call has made it. -EEXIST: another realm is there.
+ */
+#define STORE_REALM_NAME (STORE_REALM_ID + 8)
+int store_realm_fill(const char *uri, struct store_realm_keys *keys, const unsigned char name[STORE_REALM_NAME],
+		     char *why, size_t whylen);
+
+/* --- Copies --- */
 
 /*
  * Writes the realm, as of one moment, to the new file `path`; others go on meanwhile. `*keys`: how many it has. -EEXIST, -EAGAIN if so much was

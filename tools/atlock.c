@@ -170,6 +170,15 @@ static const struct command commands[] = {
 	  "Without a terminal: lock, holder, since, until, waiters, reason and id, with tabs between them.\n"
 	  "\nExample: atlock ls --owner alice --older-than 1h\n",
 	  cmd_ls },
+	{ "migrate", "--from DIR|URI --to DIR|URI", "move a store to several hosts, or back",
+	  "      --from DIR|URI   a store that is not mounted: a directory, or a realm (redis://...)\n"
+	  "      --to DIR|URI     where to: a new or empty directory, or a realm that is not there\n"
+	  "\n"
+	  "Copies all and compares it. Run it again if it was interrupted: --to cannot be mounted before it is\n"
+	  "whole. --from stays as it is, and must not be mounted any more. Names keep their locks, whose leases\n"
+	  "run anew; what processes and sessions hold is released.\n"
+	  "\nExample: atlock migrate --from /var/lib/atlockfs --to 'redis://redis.example:6379/0?realm=ci'\n",
+	  cmd_migrate },
 	{ "mirror",
 	  "[--one-way] [--once] [--delete] [--keys 3|4] [--interval TIME] --to redis://HOST:PORT/DB | --from FILE",
 	  "keep Atlantis' Redis and this tree equal",

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "config.h"
+#include "format.h"
 #include "fsck.h"
 #include "seal.h"
 #include "table.h"
@@ -112,7 +113,7 @@ static int seal_one(struct fsck *fsck)
 
 static int meta_one(struct fsck *fsck, struct slice key, struct slice value)
 {
-	static const char *const names[] = { "format", "counter", "dirs", "seal" };
+	static const char *const names[] = { "format", "counter", "dirs", "seal", FORMAT_MIGRATING };
 	struct slice name = fsck_rest(key);
 
 	struct record_anchor anchor;

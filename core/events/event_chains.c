@@ -128,10 +128,26 @@ int atlock_chains(struct atlock *al, atlock_chain_fn *fn, void *arg)
 
 	if (al == NULL || fn == NULL)
 		return -EINVAL;
-	rc = al->shared ? op_look(al, chains_in_txn, &chains, NULL) : 1;
+	rc = al->chains ? op_look(al, chains_in_txn, &chains, NULL) : 1;
 	for (size_t i = 0; rc == 0 && i < chains.count; i++)
 		if (fn(arg, &chains.all[i]) != 0)
 			break;
 	free(chains.all);
 	return rc;
+}
+
+static int look_in_txn(struct op *op)
+{
+	struct record_tail tail;
+	uint16_t chain = 1;
+
+	return event_chain_next(op, &chain, &tail);
+}
+
+int event_chains_look(struct atlock *al, struct atlock_why *why)
+{
+	int rc = al->shared ? 0 : op_look(al, look_in_txn, NULL, why);
+
+	al->chains = rc == 0;
+	return rc < 0 ? rc : 0;
 }

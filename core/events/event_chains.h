@@ -8,6 +8,9 @@
 #include "event_day.h"
 #include "event_log.h"
 
+/* Looks whether there is more than one chain, and sets al->chains. */
+int event_chains_look(struct atlock *al, struct atlock_why *why);
+
 /* The first chain with a number >= `*chain`, and its end: 0 or 1 (there is none). Sets `*chain` to its number. */
 int event_chain_next(struct op *op, uint16_t *chain, struct record_tail *tail);
 

@@ -165,7 +165,7 @@ static int look(struct atlock *al, op_fn *alone, op_fn *merged, void *arg)
 {
 	int rc;
 
-	if (!al->shared)
+	if (!al->chains)
 		return op_look(al, alone, arg, NULL);
 	merges_lock(al->merges);
 	rc = op_look(al, merged, arg, NULL);
@@ -384,7 +384,7 @@ int atlock_days(struct atlock *al, struct atlock_place *place, atlock_day_fn *fn
 
 	if (al == NULL || fn == NULL)
 		return -EINVAL;
-	rc = op_look(al, al->shared ? days_merged_in_txn : days_in_txn, &list, NULL);
+	rc = op_look(al, al->chains ? days_merged_in_txn : days_in_txn, &list, NULL);
 	if (after.len > 0 && after.len < sizeof(last))
 		memcpy(last, after.data, after.len);
 	for (i = 0; rc == 0 && i < list.count; i++) {
@@ -394,7 +394,7 @@ int atlock_days(struct atlock *al, struct atlock_place *place, atlock_day_fn *fn
 		memcpy(last, day.name, sizeof(last));
 		place_set(place, PART, slice_of(last));
 		/* To know the size of a day of several hosts, all its events would be put in order. */
-		rc = al->shared ? 0 : atlock_day_get(al, day.name, &day);
+		rc = al->chains ? 0 : atlock_day_get(al, day.name, &day);
 		/* Skips a day that was removed meanwhile. */
 		rc = rc == 0 ? fn(arg, &day) : rc < 0 ? rc : 0;
 	}

@@ -17,6 +17,7 @@
 #include "dir_paths.h"
 #include "disable.h"
 #include "ends.h"
+#include "event_chains.h"
 #include "event_log.h"
 #include "event_merge.h"
 #include "event_usage.h"
@@ -151,6 +152,9 @@ static int manager_resume(struct atlock *al, struct atlock_why *why)
 	if (al->repair) {
 		return op_look(al, repair_in_txn, NULL, why);
 	}
+	rc = event_chains_look(al, why);
+	if (rc < 0)
+		return rc;
 	op_init(&op, al, &self, why);
 	rc = al->readonly ? op_view(&op, resume_in_txn) : op_run(&op, resume_in_txn);
 	if (rc == 0)

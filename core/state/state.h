@@ -65,6 +65,7 @@ struct atlock {
 
 	char host[65];
 	bool shared;            /* other hosts write to the store as well */
+	bool chains;            /* it has events of other hosts: it is shared, or was */
 	_Atomic uint32_t boot;  /* identifies the boot of this host, or its life in a shared store: see state_host() */
 	uint64_t instance;      /* identifies this manager among all that opened the store */
 	_Atomic uint16_t chain; /* its event chain, and the host's number in a shared store */

@@ -307,3 +307,49 @@ int arrival_leave(void *arg, struct slice key, struct slice *value, unsigned cha
 	}
 	return any_encode(kind, &any, buf, value);
 }
+
+/* --- Moving --- */
+
+/* Of the host that joins a realm first, before its first life. */
+#define BOOT_BEFORE (UINT32_C(1) << STATE_LIFE_BITS)
+
+int arrival_unbind(struct slice key, struct slice *value, unsigned char *buf)
+{
+	enum record_kind kind = kind_of(key);
+	struct any any;
+
+	if (kind != RECORD_LOCK && kind != RECORD_TICKET)
+		return 0;
+	any_decode(kind, *value, &any);
+	if (!any.is)
+		return -EBADMSG;
+	if (kind == RECORD_LOCK)
+		any.lock.grant.holder.boot = BOOT_BEFORE;
+	else
+		any.ticket.holder.boot = BOOT_BEFORE;
+	return any_encode(kind, &any, buf, value);
+}
+
+int arrival_settle(struct slice key, struct slice *value, int64_t now, unsigned char *buf)
+{
+	const struct store_arrival arrival = { .before = now, .seen = now };
+	enum record_kind kind = kind_of(key);
+	struct any any;
+
+	if (kind == 0)
+		return 0;
+	any_decode(kind, *value, &any);
+	if (!any.is)
+		return -EBADMSG;
+	if (kind == RECORD_LOCK) {
+		lock_arrive(&any.lock, NULL, &arrival);
+		any.lock.grant.times = (struct record_times){ .stamp = 0 };
+	} else if (kind == RECORD_TICKET) {
+		ticket_arrive(&any.ticket, NULL, &arrival);
+		any.ticket.times = (struct record_times){ .stamp = 0 };
+	} else {
+		app_arrive(&any.app, NULL, &arrival);
+		any.app.shift = 0;
+	}
+	return any_encode(kind, &any, buf, value);
+}

@@ -50,6 +50,18 @@ static int refuse_unversioned(struct op *op)
 		       "this LMDB store has other data in it: use another directory");
 }
 
+static int refuse_migrating(struct op *op)
+{
+	struct record_key key = record_key_meta(FORMAT_MIGRATING);
+	struct slice value;
+	int rc = op->al->shared || op->al->repair ? 1 : store_get(op->txn, record_key_slice(&key), &value);
+
+	if (rc != 0)
+		return rc < 0 ? rc : 0;
+	return why_set(op->why, -EBUSY, ATLOCK_BACKEND_ERROR,
+		       "a migration to this store was not finished: run the same atlock migrate again");
+}
+
 /* The store's version, 0 if it is empty. */
 static int format_read(struct op *op, uint32_t *version)
 {
@@ -66,7 +78,9 @@ static int format_read(struct op *op, uint32_t *version)
 	/* A realm was made for us. */
 	if (op->al->shared)
 		return 0;
-	rc = store_next(op->txn, (struct slice){ "\0", 1 }, (struct slice){ NULL, 0 }, &any, NULL);
+	rc = refuse_migrating(op);
+	if (rc == 0)
+		rc = store_next(op->txn, (struct slice){ "\0", 1 }, (struct slice){ NULL, 0 }, &any, NULL);
 	if (rc == 0)
 		return refuse_unversioned(op);
 	return rc < 0 ? rc : 0;
@@ -87,6 +101,9 @@ static int format_in_txn(struct op *op)
 	int rc;
 
 	rc = format_read(op, &version);
+	if (rc < 0)
+		return rc;
+	rc = refuse_migrating(op);
 	if (rc < 0)
 		return rc;
 	if (version > format->version)

@@ -11,6 +11,9 @@ typedef int format_step(struct op *op);
  * Initialises a new store, accepts one of this version, upgrades an older one in a single transaction, and refuses a
  * newer one or one of another program.
  */
+/* Name of the mark of a store that a migration has not ended with (migrate.c): it cannot be mounted. */
+#define FORMAT_MIGRATING "migrating"
+
 int format_open(struct atlock *al, struct atlock_why *why);
 
 /*

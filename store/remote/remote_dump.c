@@ -73,8 +73,7 @@ static int item_order(const void *a, const void *b)
 	return order != 0 ? order : (one->order < two->order) - (one->order > two->order);
 }
 
-/* The newest of each key, without those that were removed. */
-static void items_settle(struct dump *dump)
+void dump_sort(struct dump *dump)
 {
 	size_t kept = 0;
 
@@ -115,7 +114,7 @@ int dump_take(struct dump *dump, struct remote_adapter *adapter)
 			rc = -EAGAIN;
 	}
 	if (rc == 0)
-		items_settle(dump);
+		dump_sort(dump);
 	free(welcome);
 	return rc;
 }
@@ -128,7 +127,7 @@ int dump_compare(const struct dump *dump, struct remote_adapter *adapter)
 	if (rc == 0)
 		rc = adapter->ops->scan(adapter, dump_add, &other);
 	if (rc == 0) {
-		items_settle(&other);
+		dump_sort(&other);
 		rc = other.count == dump->count ? 0 : -EBADMSG;
 	}
 	for (size_t i = 0; rc == 0 && i < dump->count; i++) {

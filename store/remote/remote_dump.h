@@ -38,6 +38,9 @@ void dump_free(struct dump *dump);
 /* A remote_scan_fn: adds a key to the dump that is its argument. */
 int dump_add(void *arg, struct slice key, uint64_t version, struct slice value);
 
+/* Orders them by key, and keeps the newest of each, without those that were removed. */
+void dump_sort(struct dump *dump);
+
 /* Reads a realm that others may write to meanwhile: 0, -ENOENT, -EAGAIN if its history was trimmed too soon, or a negative errno. */
 int dump_take(struct dump *dump, struct remote_adapter *adapter);
 

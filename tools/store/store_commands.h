@@ -10,6 +10,7 @@
 command_fn cmd_backup;
 command_fn cmd_fsck;
 command_fn cmd_key;
+command_fn cmd_migrate;
 command_fn cmd_realm;
 command_fn cmd_restore;
 
