@@ -53,7 +53,7 @@ static int root_default(struct op *op, struct record_dir *out)
 
 	if (rc < 0)
 		return rc;
-	*out = (struct record_dir){ .mode = ROOT_MODE };
+	*out = (struct record_dir){ .mode = ROOT_MODE, .name = slice_of("") };
 	out->atime = out->mtime = out->ctime = rc == 0 ? (int64_t)format.created : op->wall;
 	return 0;
 }

@@ -262,6 +262,19 @@ static void what_comes_and_goes_sets_the_times(void **state)
 	assert_true(mtime_of(f, 0) == f->stage->time.wall);
 }
 
+/* custom/ has no record of its own until then. */
+static void the_first_change_is_of_custom_itself(void **state)
+{
+	struct atlock_dir_change change = { 01755, (uid_t)-1, (gid_t)-1, INT64_MIN, INT64_MIN };
+	struct fixture *f = *state;
+	struct atlock_dir dir;
+
+	assert_int_equal(atlock_dir_set(f->al, 0, &change, NULL, &f->why), 0);
+	fixture_event_is(f, ATLOCK_EVENT_DIR_CHANGED, "custom");
+	assert_int_equal(atlock_dir_get(f->al, 0, &dir), 0);
+	assert_int_equal(dir.mode, 01755);
+}
+
 static void attributes_are_set_one_by_one(void **state)
 {
 	static const struct atlock_dir_change none = { (mode_t)-1, (uid_t)-1, (gid_t)-1, INT64_MIN, INT64_MIN };
@@ -385,6 +398,7 @@ int main(void)
 		TEST(directory_stays_while_somebody_waits_in_it),
 		TEST(directory_stays_while_a_lock_rests_in_it),
 		TEST(what_comes_and_goes_sets_the_times),
+		TEST(the_first_change_is_of_custom_itself),
 		TEST(attributes_are_set_one_by_one),
 		TEST(list_shows_directories_and_held_locks),
 		TEST(full_store_refuses_to_make_and_still_removes),
