@@ -56,6 +56,9 @@ int atlock_identify(struct atlock *al, pid_t tid, uid_t uid, gid_t gid, const ch
  */
 int atlock_who_outer(pid_t tid, char who[ATLOCK_WHO_MAX + 1], struct atlock_why *why);
 
+/* Whether the thread runs rm(1) or unlink(1), and not so that absence is success (rm -f). False if that cannot be seen. */
+bool atlock_is_removing(struct atlock *al, pid_t tid);
+
 /* Fills in session and comm of the calling process where atlock_identify() did not; what cannot be seen stays empty. */
 void atlock_caller_look(struct atlock *al, struct atlock_caller *caller);
 

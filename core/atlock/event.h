@@ -181,4 +181,7 @@ int atlock_archived(struct atlock *al, const struct atlock_caller *caller, const
 void atlock_refused(struct atlock *al, const struct atlock_caller *caller, const struct atlock_name *name,
 		    const char *subject, struct atlock_why *why);
 
+/* Counts a refusal that is no event: of what is so frequent and harmless that the log should not have it. */
+void atlock_refused_count(struct atlock *al, struct atlock_why *why);
+
 #endif

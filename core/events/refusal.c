@@ -184,6 +184,12 @@ void atlock_refused(struct atlock *al, const struct atlock_caller *caller, const
 	note(al, METRICS_NONE, &asker, name, subject, why->code);
 }
 
+void atlock_refused_count(struct atlock *al, struct atlock_why *why)
+{
+	why->noted = true;
+	metrics_refusal(&al->metrics, why->code);
+}
+
 struct batch {
 	struct noted *noted;
 	size_t count;

@@ -203,6 +203,25 @@ int process_comm_open(pid_t tid)
 	return fd < 0 ? gone(errno) : fd;
 }
 
+bool process_has_option(pid_t tid, char letter, const char *name)
+{
+	char words[4096] = "";
+	char path[40];
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/cmdline", tid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	n = read(fd, words, sizeof(words) - 1);
+	close(fd);
+	for (const char *at = words; n > 0 && at < words + n && strcmp(at, "--") != 0; at += strlen(at) + 1)
+		if (strcmp(at, name) == 0 || (at[0] == '-' && at[1] != '-' && strchr(at + 1, letter) != NULL))
+			return true;
+	return false;
+}
+
 int process_comm(int fd, char out[16])
 {
 	ssize_t n = pread(fd, out, 16, 0);

@@ -40,6 +40,9 @@ int process_parse_stat(const char *text, pid_t *parent, uint64_t *start);
 /* The session of thread `tid`; no /proc. -ENXIO also for a session whose leader was outside our pid namespace. */
 int process_session(pid_t tid, pid_t *out);
 
+/* Whether one of the options of the process has this letter, as in "rm -rf", or this name, as in "--force". False if it cannot be seen. */
+bool process_has_option(pid_t tid, char letter, const char *name);
+
 /*
  * Opens a descriptor, which the caller closes, to read the name of thread `tid`: at most 15 bytes, which may be any. It
  * can be read repeatedly, and reading gives -ESRCH once the thread has exited. -ESRCH, -ENXIO.

@@ -39,3 +39,12 @@ void atlock_caller_look(struct atlock *al, struct atlock_caller *caller)
 	    (!al->sees_processes || comms_read(al->comms, caller->pid, caller->comm, &ignored) < 0))
 		caller->comm[0] = '\0';
 }
+
+bool atlock_is_removing(struct atlock *al, pid_t tid)
+{
+	struct atlock_caller caller = { .pid = tid, .session = 1 };
+
+	atlock_caller_look(al, &caller);
+	return strcmp(caller.comm, "unlink") == 0 ||
+	       (strcmp(caller.comm, "rm") == 0 && !process_has_option(tid, 'f', "--force"));
+}

@@ -17,6 +17,7 @@
 
 #include <bsd/sys/queue.h>
 #include <fuse3/fuse_lowlevel.h>
+#include <stdatomic.h>
 #include <time.h>
 
 #include <atlock.h>
@@ -84,6 +85,7 @@ struct fs {
 	struct texts *texts;
 	struct parks *parks;
 	struct whys *whys;
+	_Atomic uint64_t removal; /* of a free lock: which process and name were counted last */
 	struct cache *cache;
 	struct dir_access_cache *dir_access;
 	struct endings *endings;

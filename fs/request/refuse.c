@@ -59,12 +59,44 @@ static int refuse_act(struct call *call, int err, const char *path)
 			   call->node->kind->hint);
 }
 
+/* Tells the removals of different processes and names apart, most of the time. */
+static uint64_t removal_sum(const struct call *call)
+{
+	uint64_t sum = (uint64_t)call->ctx->pid << 32;
+
+	for (const char *at = call->name; *at != '\0'; at++)
+		sum = sum * 31 + (unsigned char)*at;
+	return sum;
+}
+
+/*
+ * rm(1) of a free lock ends with the lookup: the kernel sends no UNLINK for what is not there, and a LOOKUP does not say what it is for. The
+ * program's name does. It is counted and not logged: nothing was held.
+ */
+static void explain_removal(struct call *call)
+{
+	char path[SHOWN];
+
+	if (call->node == NULL || call->name == NULL || call->node->kind->missing == NULL ||
+	    call->why.text[0] != '\0' || !atlock_is_removing(call->al, call->ctx->pid))
+		return;
+	subject_show(call->node, call->name, path);
+	(void)call_refuse(call, -ENOENT, ATLOCK_LOCK_NOT_FOUND, "there is no %s: %s", path, call->node->kind->missing);
+	/* It looks twice, once to ask for its type. */
+	if (atomic_exchange(&call->fs->removal, removal_sum(call)) == removal_sum(call))
+		call->why.noted = true;
+	else
+		atlock_refused_count(call->al, &call->why);
+}
+
 void refuse_explain(struct call *call, int err)
 {
 	char path[SHOWN];
 
+	if (call->act == ACT_LOOK && err == -ENOENT)
+		explain_removal(call);
 	/*
-	 * A lookup is explained only if the store failed and no flock(2) before it has reported that. A caller that
+	 * Any other lookup is explained only if the store failed and no flock(2) before it has reported that. A caller that
 	 * gave up itself (EINTR), or that the kernel makes look again (ESTALE), was not refused anything.
 	 */
 	if ((call->act == ACT_LOOK && (err != -EIO || flocked_failed(call))) || call->node == NULL ||

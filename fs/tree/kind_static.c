@@ -68,6 +68,20 @@ static int health_write(struct call *call, struct node *node, struct handle *han
 	return caller == NULL ? -EBADF : atlock_health_note(call->al, caller, data, len, &call->why);
 }
 
+/* Truncating does nothing yet: in `> f` the line follows. */
+static int health_set(struct call *call, struct node *node, struct handle *handle, const struct stat *want, int which)
+{
+	struct atlock_caller caller;
+	int err = caller_opener(call, handle, &caller);
+
+	(void)node;
+	if (err == 0 &&
+	    (!caller.admin || (which & ~(FUSE_SET_ATTR_SIZE | FUSE_SET_ATTR_OPEN)) != 0 || want->st_size != 0))
+		err = call_refuse(call, -EPERM, ATLOCK_PERMISSION_DENIED,
+				  "health is written by the file system and by atlock mirror alone");
+	return err;
+}
+
 static int why_file_text(struct call *call, struct node *node, struct handle *handle, char **text, size_t *len)
 {
 	(void)node, (void)handle;
@@ -147,6 +161,7 @@ const struct kind kind_health = {
 	.passing = true,
 	.permits = true,
 	.stat = health_stat,
+	.set = health_set,
 	.open = health_open,
 	.write = health_write,
 	.text = health_text,

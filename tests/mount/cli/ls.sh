@@ -36,6 +36,23 @@ expect_equal "$(locks --pull 8)" ''
 expect_equal "$(locks --expiring-within 20m)" 'global/plan '
 expect_equal "$(locks --older-than 1h)" ''
 expect_equal "$(locks --older-than 1ms --repo acme/web)" 'repos/acme/web/-/-/default '
+expect_equal "$(locks --type project)" 'repos/acme/infra/-/vpc/-/prod repos/acme/web/-/-/default '
+expect_equal "$(locks --type global)$(locks --type shared)" 'global/plan '
+sorted() {
+	expect_status 0 atlock ls --sort "$@"
+	cut -f1 "$T/out" | xargs
+}
+expect_equal "$(sorted held)" 'repos/acme/infra/-/vpc/-/prod repos/acme/web/-/-/default custom/db/backup global/plan'
+expect_equal "$(sorted waiters --limit 2)" 'global/plan custom/db/backup'
+expect_equal "$(sorted left --limit 1)" 'global/plan'
+expect_equal "$(sorted owner --limit 1)" 'custom/db/backup'
+expect_equal "$(sorted who --type project)" 'repos/acme/web/-/-/default repos/acme/infra/-/vpc/-/prod'
+expect_equal "$(sorted held --only who --limit 2)" 'pr:7 build-1'
+expect_status 0 atlock ls --json --limit 3
+expect_equal "$(wc -l <"$T/out")" 3
+expect_status 64 atlock ls --limit 0
+expect_status 64 atlock ls --sort age
+expect_status 64 atlock ls --type branch
 expect_status 64 atlock ls --pull x
 expect_status 64 atlock ls --older-than x
 expect_status 64 atlock ls a b

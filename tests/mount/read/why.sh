@@ -34,6 +34,13 @@ text() {
 	expect_ok as a atlt1 touch "$MNT/custom/mine"
 	expect_fail '' as a atlt1 cat "$MNT/custom/none"
 	expect_equal "$(why a atlt1)" "$line"
+	not_found() { awk '$1 == "atlockfs_refusals_total{code=\"LOCK_NOT_FOUND\"}" { print $2 }' "$MNT/metrics/atlockfs.prom"; }
+	before=$(not_found)
+	expect_fail 'No such file' as a atlt1 rm "$MNT/repos/acme/infra/-/none/-/prod"
+	grep -q '^LOCK_NOT_FOUND: there is no repos/acme/infra/-/none/-/prod: a free lock ' <<<"$(why a atlt1)" || fail "$(why a atlt1)"
+	expect_fail 'No such file' as a atlt1 rm "$MNT/custom/none@me"
+	grep -q '^LOCK_NOT_FOUND: there is no custom/none@me: ' <<<"$(why a atlt1)" || fail "$(why a atlt1)"
+	expect_equal "$(($(not_found) - before))" 2 'counted'
 
 	# Each kind of refusal says its own.
 	why_after() {
@@ -156,7 +163,7 @@ root|README cannot be removed: |rm README
 root|repos cannot be removed: |rmdir repos
 root|README cannot be changed: it is written by the file system alone|chmod 666 README
 user|the root cannot be changed: |chmod 700 .
-root|health cannot be changed: it is written by the file system and by atlock mirror alone|echo x > health
+root|what can be written here is a line mirror=|echo x > health
 user|why cannot be written: |echo x > why
 root|locks.jsonl cannot be changed: |touch locks.jsonl
 root|nothing can be moved here|mv README foo
