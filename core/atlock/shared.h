@@ -96,6 +96,22 @@ int atlock_app_get(struct atlock *al, const char *resource, const char *app, str
 typedef int atlock_app_fn(void *arg, const struct atlock_app *app);
 int atlock_app_list(struct atlock *al, const char *resource, struct atlock_place *place, atlock_app_fn *fn, void *arg);
 
+/* --- Counters of `atlock guard` --- */
+
+/* How a run ended: the resource was stopped; it was not, because it is in use, or because another was stopping it. */
+enum atlock_guard_result { ATLOCK_GUARD_STOPPED, ATLOCK_GUARD_IN_USE, ATLOCK_GUARD_CONTENDED, ATLOCK_GUARD_RESULTS };
+
+/* "stopped", "in_use", "contended". */
+const char *atlock_guard_result_name(enum atlock_guard_result result);
+
+/*
+ * Counts a run, by those who may write the app: "<app> <result> <tries> <milliseconds>". -EINVAL, -ENOENT, -EACCES. The
+ * second prints the counters of a resource since the manager was opened as key=value lines; `*text` is malloc'ed. -ENOENT.
+ */
+int atlock_guard_note(struct atlock *al, const char *resource, const struct atlock_caller *caller, const char *text,
+		      size_t len, struct atlock_why *why);
+int atlock_guard_text(struct atlock *al, const char *resource, char **text, size_t *len);
+
 /* --- The verdict --- */
 
 /*

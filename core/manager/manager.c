@@ -310,6 +310,7 @@ static void manager_free(struct atlock *al)
 	seal_free(al);
 	config_free(al);
 	health_free(al->health);
+	guards_destroy(&al->guards);
 	pthread_mutex_destroy(&al->options_mutex);
 	free(al);
 }
@@ -329,6 +330,7 @@ int atlock_open(struct atlock **out, const char *store, const struct atlock_setu
 	if (al == NULL)
 		return why_set(why, -ENOMEM, ATLOCK_BACKEND_ERROR, "out of memory");
 	pthread_mutex_init(&al->options_mutex, NULL);
+	guards_init(&al->guards);
 	rc = manager_prepare(al, setup, why);
 	if (rc == 0)
 		rc = seal_load(al, why);

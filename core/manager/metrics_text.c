@@ -15,6 +15,7 @@
 #include "scan.h"
 #include "space.h"
 #include "table.h"
+#include "utf8.h"
 
 /* Values that are read at this moment, not counted. */
 struct sample {
@@ -311,6 +312,61 @@ static void print_numbers(FILE *out, const struct sample *sample)
 	}
 }
 
+/* A label's value must be UTF-8, with quotes and backslashes escaped; a name is any bytes. */
+static void print_resource(FILE *out, const char *resource)
+{
+	const unsigned char *at = (const unsigned char *)resource;
+
+	while (*at != '\0') {
+		size_t n = utf8_len(at, strlen((const char *)at));
+
+		if (*at == '"' || *at == '\\')
+			fputc('\\', out);
+		if (n == 0)
+			fputc('?', out);
+		else
+			fwrite(at, 1, n, out);
+		at += n == 0 ? 1 : n;
+	}
+}
+
+static void print_guard_runs(FILE *out, const struct guard_count *count)
+{
+	for (int i = 0; i < ATLOCK_GUARD_RESULTS; i++) {
+		fputs("atlockfs_guard_runs_total{resource=\"", out);
+		print_resource(out, count->resource);
+		fprintf(out, "\",result=\"%s\"} %" PRIu64 "\n", atlock_guard_result_name((enum atlock_guard_result)i),
+			count->results[i]);
+	}
+}
+
+static void print_guard_tries(FILE *out, const struct guard_count *count)
+{
+	fputs("atlockfs_guard_tries_total{resource=\"", out);
+	print_resource(out, count->resource);
+	fprintf(out, "\"} %" PRIu64 "\n", count->tries);
+}
+
+static void print_guard_time(FILE *out, const struct guard_count *count)
+{
+	fputs("atlockfs_guard_try_seconds_total{resource=\"", out);
+	print_resource(out, count->resource);
+	fputs("\"} ", out);
+	print_seconds(out, count->time);
+}
+
+static void print_guards(FILE *out, struct guards *guards)
+{
+	print_head(
+		out, "guard_runs_total", "counter",
+		"Runs of atlock guard, by shared resource: stopped, skipped because in use, skipped because contended.");
+	guards_each(guards, print_guard_runs, out);
+	print_head(out, "guard_tries_total", "counter", "Tries of these runs to take the lock, by shared resource.");
+	guards_each(guards, print_guard_tries, out);
+	print_head(out, "guard_try_seconds_total", "counter", "Time that these tries took, with pauses between them.");
+	guards_each(guards, print_guard_time, out);
+}
+
 static void print_hook(FILE *out, const struct hook_stats *stats)
 {
 	print_head(out, "hook_runs_total", "counter", "Commands of on_event that ended, by how they did.");
@@ -340,6 +396,7 @@ char *atlock_metrics_text(struct atlock *al, size_t *len)
 	print_events(out, &al->metrics);
 	print_batches(out, &sample.store);
 	print_hook(out, &sample.hook);
+	print_guards(out, &al->guards);
 	if (fclose(out) == 0)
 		return text;
 	free(text);

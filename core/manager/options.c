@@ -89,7 +89,7 @@ static const struct option options[] = {
 	  .help = "longest lease that may be asked for" },
 	{ .name = "queue_timeout", AT(queue_timeout), .type = OPTION_DURATION, .initial = "10m",
 	  .min = ATLOCK_SECOND, .max = 365 * DAY, .never = true, .automatic = true,
-	  .help = "how long a waiter stays in a queue; auto: three times the expected wait" },
+	  .help = "how long a waiter stays in a queue; auto: by the expected wait, the share of waits in time, the load" },
 	{ .name = "max_queue", AT(max_queue), .type = OPTION_COUNT, .initial = "1000",
 	  .min = 1, .max = 1000000,
 	  .help = "waiters that one lock may have" },

@@ -131,3 +131,13 @@ void metrics_refusal(struct metrics *metrics, enum atlock_code code)
 {
 	add(&metrics->refusals[code], 1);
 }
+
+uint64_t metrics_served(const struct metrics *metrics)
+{
+	uint64_t served = 0;
+
+	for (size_t i = 0; i < ATLOCK_PRIORITIES; i++)
+		for (size_t j = 0; j <= METRICS_BOUNDS; j++)
+			served += atomic_load_explicit(&metrics->waited[i].counts[j], memory_order_relaxed);
+	return served;
+}

@@ -75,6 +75,9 @@ void metrics_refusal(struct metrics *metrics, enum atlock_code code);
 
 void metrics_mark(struct metrics *metrics, const struct metrics_mark *mark);
 
+/* How many waits ended with the lock. */
+uint64_t metrics_served(const struct metrics *metrics);
+
 /* "acquire". Never NULL. */
 const char *metrics_call_name(enum metrics_call call);
 

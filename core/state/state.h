@@ -10,6 +10,7 @@
 
 #include "atlock.h"
 #include "clock.h"
+#include "guards.h"
 #include "metrics.h"
 #include "store.h"
 
@@ -110,6 +111,7 @@ struct atlock {
 	_Atomic uint64_t owners_swept; /* see struct atlock_status */
 	struct metrics metrics;
 	struct health *health;
+	struct guards guards;
 	int64_t opened;                /* wall time */
 	struct test_clock *test_clock; /* replaces the system's, if not NULL */
 };

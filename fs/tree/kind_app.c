@@ -241,3 +241,55 @@ const struct kind kind_verdict = {
 	.stat = verdict_stat,
 	.text = verdict_text,
 };
+
+/* --- What atlock guard did: shared/<resource>/guard --- */
+
+int shared_guard_stat(struct call *call, const char *resource, struct stat *st)
+{
+	char *text = NULL;
+	size_t len = 0;
+	int err = atlock_guard_text(call->al, resource, &text, &len);
+
+	if (err == 0)
+		attr_file(call->fs, 0666, len, st);
+	free(text);
+	return err;
+}
+
+static int guard_stat(struct call *call, struct node *node, struct stat *st, struct life *life)
+{
+	*life = (struct life){ 0 };
+	return shared_guard_stat(call, node->parent->component, st);
+}
+
+static int guard_open(struct call *call, struct node *node, struct handle *handle)
+{
+	(void)node;
+	return handle_writes(handle) ? caller_keep(call, handle) : 0;
+}
+
+static int guard_text(struct call *call, struct node *node, struct handle *handle, char **text, size_t *len)
+{
+	int err = atlock_guard_text(call->al, node->parent->component, text, len);
+
+	(void)handle;
+	return err == -ENOENT ? -ESTALE : err;
+}
+
+static int guard_write(struct call *call, struct node *node, struct handle *handle, const char *data, size_t len)
+{
+	const struct atlock_caller *caller = handle_caller(handle);
+
+	if (caller == NULL)
+		return -EBADF;
+	return atlock_guard_note(call->al, node->parent->component, caller, data, len, &call->why);
+}
+
+const struct kind kind_guard = {
+	.type = S_IFREG,
+	.hint = "it is written by atlock guard alone",
+	.stat = guard_stat,
+	.open = guard_open,
+	.text = guard_text,
+	.write = guard_write,
+};

@@ -17,6 +17,7 @@
 static const char apps[] = "apps";
 static const char stop[] = "stop";
 static const char verdict[] = "verdict";
+static const char guard[] = "guard"; /* is there, and not listed: nothing that a user of the resource needs */
 
 /* "stop" or "stop@app". */
 static bool is_stop(const char *name)
@@ -115,6 +116,10 @@ static int resource_lookup(struct call *call, struct node *dir, const char *name
 	if (shared_is_verdict(name, &app)) {
 		out->kind = &kind_verdict;
 		return shared_verdict_stat(call, dir->component, name, &out->st);
+	}
+	if (strcmp(name, guard) == 0) {
+		out->kind = &kind_guard;
+		return shared_guard_stat(call, dir->component, &out->st);
 	}
 	return is_stop(name) ? lock_lookup(call, dir, name, out) : -ENOENT;
 }

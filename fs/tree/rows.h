@@ -21,6 +21,7 @@ extern const struct kind kind_shared;        /* kind_shared.c: one resource */
 extern const struct kind kind_apps;          /* kind_shared.c */
 extern const struct kind kind_app;           /* kind_app.c */
 extern const struct kind kind_verdict;       /* kind_app.c */
+extern const struct kind kind_guard;         /* kind_app.c */
 extern const struct kind kind_by;            /* kind_by.c */
 extern const struct kind kind_by_groups;     /* kind_by.c: by/owner/ and its like */
 extern const struct kind kind_by_group;      /* kind_by.c: by/owner/alice/ and its like */

@@ -9,6 +9,9 @@ int shared_app_stat(struct call *call, const char *resource, const char *app, st
 int shared_dir_stat(struct call *call, const char *resource, struct stat *st);
 int shared_verdict_stat(struct call *call, const char *resource, const char *name, struct stat *st);
 
+/* Attributes of shared/<resource>/guard. -ENOENT. */
+int shared_guard_stat(struct call *call, const char *resource, struct stat *st);
+
 /* Whether a name is "verdict" or "verdict@app"; `*app` gets what follows the '@', or NULL. */
 bool shared_is_verdict(const char *name, const char **app);
 

@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "atlock/manual.h"
 #include "expect.h"
 
 #define LOCK "global/a"
@@ -49,6 +50,38 @@ static void formula_has_bounds(void **state)
 	assert_true(expect_timeout(3600 * S) == 3 * 3600 * S);
 	assert_true(expect_timeout(8 * 3600 * S) == 24 * 3600 * S);
 	assert_true(expect_timeout(ATLOCK_NEVER) == 24 * 3600 * S);
+}
+
+static void late_waits_and_crowds_make_it_longer(void **state)
+{
+	(void)state;
+	assert_true(expect_stretch(&(struct expect_load){ .served = 0 }, 60 * S) == 60 * S);
+	assert_true(expect_stretch(&(struct expect_load){ .served = 10, .timed_out = 9 }, 60 * S) == 60 * S);
+	assert_true(expect_stretch(&(struct expect_load){ .served = 100 }, 60 * S) == 60 * S);
+	assert_true(expect_stretch(&(struct expect_load){ .served = 10, .timed_out = 10 }, 60 * S) == 120 * S);
+	assert_true(expect_stretch(&(struct expect_load){ .timed_out = 100 }, 60 * S) == 240 * S);
+	assert_true(expect_stretch(&(struct expect_load){ .held = 2, .waiting = 8 }, 60 * S) == 60 * S);
+	assert_true(expect_stretch(&(struct expect_load){ .held = 2, .waiting = 12 }, 60 * S) == 90 * S);
+	assert_true(expect_stretch(&(struct expect_load){ .held = 1, .waiting = 900 }, 60 * S) == 120 * S);
+	assert_true(expect_stretch(&(struct expect_load){ .timed_out = 100 }, 23 * 3600 * S) == 24 * 3600 * S);
+}
+
+/* Twenty waits that ended too early: the next may last four times as long. */
+static void share_of_waits_that_ended_in_time_counts(void **state)
+{
+	struct stage *s = *state;
+	char as[16];
+
+	stage_configure(s, "queue_timeout", "auto");
+	stage_configure(s, "max_ttl", "1d");
+	assert_int_equal(stage_acquire(s, LOCK, "alice@1", 86400), 0);
+	for (int i = 0; i < EXPECT_WAITS; i++) {
+		(void)snprintf(as, sizeof(as), "bob@%d", i);
+		assert_true(patience(s, LOCK, as, ATLOCK_NORMAL) == 600 * S);
+		stage_advance(s, 601);
+		assert_true(atlock_run_due(s->al) >= 0);
+	}
+	assert_true(patience(s, LOCK, "carol@1", ATLOCK_NORMAL) == 4 * 600 * S);
 }
 
 static void lock_that_nothing_is_known_of(void **state)
@@ -120,6 +153,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(formula_has_bounds),
+		cmocka_unit_test(late_waits_and_crowds_make_it_longer),
+		STAGED(share_of_waits_that_ended_in_time_counts),
 		STAGED(lock_that_nothing_is_known_of),
 		STAGED(those_before_count_with_the_mean_hold_time),
 		STAGED(time_that_the_holder_has_had_counts),

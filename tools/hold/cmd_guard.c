@@ -41,6 +41,8 @@ struct guard {
 	struct probe_codes codes;
 	int64_t ttl;   /* --ttl; 0: as the file system gives it */
 	int64_t tries; /* where the lock is another's */
+	int64_t tried; /* how often the lock was asked for, and how long that took */
+	int64_t tried_for;
 	bool dry;
 	bool off;
 	char stop[2 * ATLOCK_COMPONENT_MAX + 32]; /* path of the lock below the root */
@@ -84,6 +86,20 @@ static int guard_ask(const struct guard *guard)
 					 atlock_app_status_name(probe->status), probe->url);
 	}
 	return code;
+}
+
+/* Tells the file system how the run ended, for its counters. An older one has none. */
+static void guard_tell(const struct guard *guard, enum atlock_guard_result result)
+{
+	char path[ATLOCK_COMPONENT_MAX + 32];
+	char text[ATLOCK_WHO_MAX + 96];
+
+	if (guard->dry)
+		return;
+	(void)snprintf(path, sizeof(path), "shared/%s/guard", guard->resource);
+	(void)snprintf(text, sizeof(text), "%s %s %" PRId64 " %" PRId64, guard->app, atlock_guard_result_name(result),
+		       guard->tried, guard->tried_for / (ATLOCK_SECOND / 1000));
+	(void)mount_write(&guard->mount, path, 0, text);
 }
 
 /* --- The lock --- */
@@ -133,13 +149,19 @@ static int stop_take(struct guard *guard)
 {
 	char ttl[64];
 	int64_t lease = LEASE;
+	int64_t began = moment_steady();
 	int err = -EEXIST;
 
-	for (int64_t i = 0; i < guard->tries && err == -EEXIST; i++) {
-		if (i > 0)
-			backoff_rest(i);
+	for (guard->tried = 0; guard->tried < guard->tries && err == -EEXIST; guard->tried++) {
+		if (guard->tried > 0)
+			backoff_rest(guard->tried);
 		err = mount_try(&guard->mount, guard->stop, O_CREAT | O_EXCL);
 	}
+	guard->tried_for = moment_steady() - began;
+	if (err == 0 || err == -EEXIST || err == -EBUSY)
+		guard_tell(guard, err == 0        ? ATLOCK_GUARD_STOPPED
+				  : err == -EBUSY ? ATLOCK_GUARD_IN_USE
+						  : ATLOCK_GUARD_CONTENDED);
 	if (err < 0)
 		return guard_refused(guard, -err);
 	if (guard->ttl != 0) {
@@ -240,6 +262,8 @@ static int guard_skip(struct guard *guard, int code)
 
 	if (err == 0 && !guard->dry)
 		stop_release(guard);
+	guard->tried = 1;
+	guard_tell(guard, ATLOCK_GUARD_IN_USE);
 	return code;
 }
 

@@ -154,3 +154,24 @@ status=0
 wait "$long" || status=$?
 expect_equal "$status" 143
 [ ! -e "$db/stop" ]
+
+# What all these runs did is counted by resource, for readers of the tree and for Prometheus; nobody else can count.
+mkdir "$MNT/shared/counted"
+touch "$MNT/shared/counted/apps/"{a,b}
+expect_equal "$(xargs <"$MNT/shared/counted/guard")" 'stopped=0 in_use=0 contended=0 tries=0 try_seconds=0.000'
+expect_status 75 'b is UNKNOWN' guard counted --app a -- true
+expect_status 75 'b is UP at' guard counted --app a --probe "b=$url/200" -- true
+expect_status 0 '' guard counted --app a --probe "b=$url/503" -- true
+touch "$MNT/shared/counted/stop@b" 2>/dev/null && fail "a is UNKNOWN"
+echo DOWN >"$MNT/shared/counted/apps/a"
+touch "$MNT/shared/counted/stop@b"
+expect_status 75 'skipped: b is stopping' guard counted --app a --probe "b=$url/503" --retries 1 -- true
+expect_equal "$(sed 's/\(try_seconds=\).*/\1/' "$MNT/shared/counted/guard" | xargs)" 'stopped=1 in_use=2 contended=1 tries=5 try_seconds='
+prom() { sed -n "s/^atlockfs_guard_$1{resource=\"counted\"${2-}} //p" "$MNT/metrics/atlockfs.prom"; }
+expect_equal "$(prom runs_total ',result="stopped"') $(prom runs_total ',result="in_use"') $(prom runs_total ',result="contended"')" '1 2 1'
+expect_equal "$(prom tries_total)" 5
+[ -n "$(prom try_seconds_total)" ] || fail "no time"
+! as_user atlt1 sh -c "echo 'a stopped 1 1' >>$MNT/shared/counted/guard" 2>/dev/null || fail "another user counted"
+! echo 'a stopped' 2>/dev/null >>"$MNT/shared/counted/guard" || fail "half a line"
+expect_equal "$(ls "$MNT/shared/counted" | xargs)" 'apps stop verdict'
+rm "$MNT/shared/counted/stop@b"
