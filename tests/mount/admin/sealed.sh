@@ -97,6 +97,12 @@ grep -rqaF "$secret" "$STORE" || fail "still sealed"
 mount_fs -o key_file="$T/key1"
 expect_texts
 unmount_fs
+
+# Its log is verified with the key, with the mount away; another key, or none, is refused.
+expect_status 0 "$ATLOCK" audit verify --store "$STORE" --key-file "$T/key1"
+grep -q 'are as they were written$' "$T/out" || fail "$(cat "$T/out")"
+expect_fail "$id" "$ATLOCK" audit verify --store "$STORE" --key-file "$T/key2"
+expect_fail key "$ATLOCK" audit verify --store "$STORE"
 compact
 expect_hidden
 mount_fs -o key_file="$T/key1"
