@@ -95,7 +95,7 @@ void store_host(struct store *store, struct store_host *out);
 int store_incarnation(struct store *store, struct store_txn *txn, uint16_t chain, uint64_t *out);
 
 /*
- * Tells other programs of an event, as far as the engine has a way to: `text` is a JSON object. Nobody may listen, and nothing is kept. 1: it
+ * Tells other programs of an event, as far as the engine has a way to: `text` is a JSON object. Perhaps no program listens, and nothing is kept. 1: it
  * was not asked to. With `event` NULL it is only asked whether it was. By one thread at a time, outside of transactions.
  */
 int store_publish(struct store *store, const char *event, struct slice text);

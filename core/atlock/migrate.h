@@ -18,7 +18,7 @@ typedef void atlock_migrate_fn(void *arg, const char *what, uint64_t records);
 
 /*
  * Copies all of `from` to `to`, each a directory or the address of a realm, and compares the two. Nothing may use them: -EBUSY. `to` must not
- * be there or be empty (-EEXIST), or have what an interrupted call has left: then it goes on. Until the end nobody can mount it. `from` is
+ * be there or be empty (-EEXIST), or have what an interrupted call has left: then it goes on. Until the end no host can mount it. `from` is
  * left as it is. -EINVAL: both are directories, or the texts are encrypted. -EAGAIN: `from` was changed meanwhile.
  *
  * Names keep their locks and leases, which run anew from the first mount; what is bound to processes, sessions and open files ends then.

@@ -122,7 +122,7 @@ static int dir_read_txn(struct store_txn *txn, void *arg)
 	return rc < 0 ? rc : 0;
 }
 
-/* For writing, though it writes nothing: then nobody else has it. */
+/* For writing, though it writes nothing: then no other process has it. */
 static int dir_open(const struct migrate *m, const char *dir, struct store **out)
 {
 	char text[512] = "";
@@ -190,7 +190,7 @@ static bool host_is_there(const struct store_realm_host *host)
 	return !host->gone && host->heard >= 0 && host->heard * 1000 <= host->timeout;
 }
 
-/* Nobody has it mounted; `*revision` is where its history ends. */
+/* No host has it mounted; `*revision` is where its history ends. */
 static int realm_is_idle(const struct migrate *m, uint64_t *revision)
 {
 	struct store_realm realm;

@@ -2,7 +2,7 @@
  * Publishes this host's events for programs beside the file system, where the store has a way and was asked to (store_publish()). A thread
  * of its own follows the log, as the hook does, so no call waits for it. Private to core/.
  *
- * A message may be lost: nobody listened, the daemon was killed, or the store was away for more than PUBLISH_BACKLOG events. What happened
+ * A message may be lost: no program listened, the daemon was killed, or the store was away for more than PUBLISH_BACKLOG events. What happened
  * is in the log.
  */
 #ifndef CORE_PUBLISH_H

@@ -76,7 +76,7 @@ static void notifier_run(void)
 
 /*
  * Under this name ps shows it. It is not that of the daemon, so that `pkill -9 atlockfs`, by name or by command line, does not end this
- * process in the sleep that keeps /dev/fuse open, with nobody left to answer the callers.
+ * process in the sleep that keeps /dev/fuse open, with no thread left to answer the callers.
  */
 static void notifier_rename(void)
 {
