@@ -165,6 +165,14 @@ int store_view(struct store *store, store_fn *fn, void *arg)
 	return rc < 0 ? rc : store->engine->view(store->handle, fn, arg);
 }
 
+int store_list(struct store *store, store_fn *fn, void *arg)
+{
+	const struct store_engine *engine = store->engine;
+	int rc = store_usable(store);
+
+	return rc < 0 ? rc : (engine->list != NULL ? engine->list : engine->view)(store->handle, fn, arg);
+}
+
 int store_peek(struct store *store, store_fn *fn, void *arg)
 {
 	const struct store_engine *engine = store->engine;

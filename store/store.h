@@ -49,6 +49,9 @@ void store_submit(struct store *store, struct store_job *job);
 /* Runs `fn` on one consistent state. Never waits for updates. Returns what `fn` returned. */
 int store_view(struct store *store, store_fn *fn, void *arg);
 
+/* As store_view(), for listings: what other hosts of a shared store have changed in the last second may be missing. */
+int store_list(struct store *store, store_fn *fn, void *arg);
+
 /*
  * As store_view(), but never asks the engine of a shared store: what other hosts have changed may be missing, and what this host holds may be
  * over.

@@ -27,6 +27,12 @@ struct atlock_dir {
 
 /* A directory by its id, or by its name in another. -ENOENT; -EINVAL, -ENAMETOOLONG as atlock_component_check(). */
 int atlock_dir_get(struct atlock *al, uint64_t id, struct atlock_dir *out);
+
+/* The same for a listing: of a shared store it may be a second old, and costs no request to its engine unless it is not there. */
+int atlock_dir_recent(struct atlock *al, uint64_t id, struct atlock_dir *out);
+
+/* As atlock_dir_find(), a second old at most: one that was just made on another host may be missing. */
+int atlock_dir_find_recent(struct atlock *al, uint64_t parent, const char *name, struct atlock_dir *out);
 int atlock_dir_find(struct atlock *al, uint64_t parent, const char *name, struct atlock_dir *out);
 
 /*

@@ -455,6 +455,18 @@ int op_look(struct atlock *al, op_fn *fn, void *arg, struct atlock_why *why)
 	return op_view(&op, fn);
 }
 
+int op_list(struct atlock *al, op_fn *fn, void *arg)
+{
+	struct op op;
+
+	op_init(&op, al, NULL, NULL);
+	op.arg = arg;
+	op.fn = fn;
+	if (op_viewing.store == al->store)
+		return op_view(&op, fn);
+	return op_explain(&op, store_list(al->store, op_view_txn, &op));
+}
+
 int op_peek(struct atlock *al, op_fn *fn, void *arg)
 {
 	struct op op;

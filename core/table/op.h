@@ -146,6 +146,9 @@ int op_look(struct atlock *al, op_fn *fn, void *arg, struct atlock_why *why);
 int op_call(struct atlock *al, const struct atlock_caller *caller, enum metrics_call call, op_fn *fn, void *arg,
 	    struct atlock_why *why);
 
+/* As op_look(), for a listing: of a shared store it may be a second old, and costs no request to its engine. */
+int op_list(struct atlock *al, op_fn *fn, void *arg);
+
 /* As op_look(), of what this host has of a shared store, however old that is. Not inside an operation. */
 int op_peek(struct atlock *al, op_fn *fn, void *arg);
 

@@ -138,7 +138,7 @@ static int group_run(struct atlock *al, struct group *group)
 
 	if (al == NULL || (group->id == NULL ? group->fn == NULL : group->out == NULL))
 		return -EINVAL;
-	rc = op_look(al, group->id == NULL ? group_in_txn : find_in_txn, group, NULL);
+	rc = op_list(al, group->id == NULL ? group_in_txn : find_in_txn, group);
 	return rc < 0 ? rc : group->id == NULL ? 0 : rc == 0;
 }
 

@@ -271,7 +271,7 @@ int atlock_by_groups(struct atlock *al, enum atlock_by by, struct atlock_place *
 
 	if (al == NULL || fn == NULL || (unsigned int)by > ATLOCK_BY_HOST)
 		return -EINVAL;
-	rc = op_look(al, in_txn[by], &groups, NULL);
+	rc = op_list(al, in_txn[by], &groups);
 	return rc < 0 ? rc : 0;
 }
 

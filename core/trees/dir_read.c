@@ -51,6 +51,17 @@ int atlock_dir_get(struct atlock *al, uint64_t id, struct atlock_dir *out)
 	return rc == 1 ? -ENOENT : rc;
 }
 
+int atlock_dir_recent(struct atlock *al, uint64_t id, struct atlock_dir *out)
+{
+	struct dir_read read = { .id = id, .out = out };
+	int rc;
+
+	if (al == NULL || out == NULL)
+		return -EINVAL;
+	rc = op_list(al, get_in_txn, &read);
+	return rc == 1 ? atlock_dir_get(al, id, out) : rc;
+}
+
 static int find_in_txn(struct op *op)
 {
 	const struct dir_read *read = op->arg;
@@ -60,7 +71,7 @@ static int find_in_txn(struct op *op)
 	return rc != 0 ? rc : dir_read(op, id, read->out);
 }
 
-int atlock_dir_find(struct atlock *al, uint64_t parent, const char *name, struct atlock_dir *out)
+static int dir_find(struct atlock *al, uint64_t parent, const char *name, bool recent, struct atlock_dir *out)
 {
 	struct dir_read read = { .id = parent, .out = out };
 	int rc;
@@ -71,8 +82,18 @@ int atlock_dir_find(struct atlock *al, uint64_t parent, const char *name, struct
 	if (rc < 0)
 		return rc;
 	read.name = slice_of(name);
-	rc = op_look(al, find_in_txn, &read, NULL);
+	rc = recent ? op_list(al, find_in_txn, &read) : op_look(al, find_in_txn, &read, NULL);
 	return rc == 1 ? -ENOENT : rc;
+}
+
+int atlock_dir_find(struct atlock *al, uint64_t parent, const char *name, struct atlock_dir *out)
+{
+	return dir_find(al, parent, name, false, out);
+}
+
+int atlock_dir_find_recent(struct atlock *al, uint64_t parent, const char *name, struct atlock_dir *out)
+{
+	return dir_find(al, parent, name, true, out);
 }
 
 /* Both return 0, 1 if the callback stopped the listing, or a negative errno. */
@@ -160,5 +181,5 @@ int atlock_dir_list(struct atlock *al, uint64_t dir, struct atlock_place *place,
 
 	if (al == NULL || fn == NULL)
 		return -EINVAL;
-	return op_look(al, list_in_txn, &read, NULL);
+	return op_list(al, list_in_txn, &read);
 }

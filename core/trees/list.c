@@ -190,7 +190,7 @@ int atlock_list(struct atlock *al, struct atlock_query *query, atlock_list_fn *f
 
 	if (al == NULL || query == NULL || fn == NULL || (query->after.len != 0 && name_check(&query->after) < 0))
 		return -EINVAL;
-	rc = op_look(al, list_in_txn, &list, NULL);
+	rc = op_list(al, list_in_txn, &list);
 	free(list.locks);
 	return rc;
 }
@@ -273,5 +273,5 @@ int atlock_children(struct atlock *al, const char *dir, struct atlock_place *pla
 	rc = name_prefix(dir, &children.prefix, NULL);
 	if (rc < 0)
 		return rc;
-	return op_look(al, children_in_txn, &children, NULL);
+	return op_list(al, children_in_txn, &children);
 }

@@ -191,7 +191,7 @@ int atlock_owners_list(struct atlock *al, const struct atlock_owners_path *path,
 
 	if (al == NULL || path == NULL || fn == NULL)
 		return -EINVAL;
-	rc = op_look(al, list_in_txn, &read, NULL);
+	rc = op_list(al, list_in_txn, &read);
 	return rc < 0 ? rc : 0;
 }
 

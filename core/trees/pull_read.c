@@ -40,7 +40,7 @@ static int list_in_txn(struct op *op)
 
 static int list_run(struct atlock *al, struct list *list)
 {
-	return op_look(al, list_in_txn, list, NULL);
+	return op_list(al, list_in_txn, list);
 }
 
 int atlock_pull_children(struct atlock *al, const char *path, struct atlock_place *place, atlock_pull_child_fn *fn,

@@ -18,7 +18,7 @@ static int list_run(struct atlock *al, struct list *list, op_fn *fn)
 {
 	int rc;
 
-	rc = op_look(al, fn, list, NULL);
+	rc = op_list(al, fn, list);
 	return rc < 0 ? rc : 0;
 }
 

@@ -226,5 +226,5 @@ int atlock_queues(struct atlock *al, struct atlock_place *place, atlock_name_fn 
 
 	if (al == NULL || fn == NULL)
 		return -EINVAL;
-	return op_look(al, queues_in_txn, &queues, NULL);
+	return op_list(al, queues_in_txn, &queues);
 }

@@ -75,10 +75,10 @@ int dir_access_get(struct call *call, uint64_t dir, struct dir_access *out)
 	struct atlock_dir found;
 	int err;
 
-	/* Another host's change counts at once. */
+	/* Another host's change counts at once; for a look, as soon as this host has heard of it. permit.c looks again before it refuses. */
 	if (!atlock_is_shared(call->al) && slot_get(slot, dir, changes, out))
 		return 0;
-	err = atlock_dir_get(call->al, dir, &found);
+	err = (call->act == ACT_LOOK ? atlock_dir_recent : atlock_dir_get)(call->al, dir, &found);
 	if (err < 0)
 		return err;
 	*out = (struct dir_access){ found.parent, found.mode, found.uid, found.gid };

@@ -24,7 +24,7 @@ static int custom_fill(struct call *call, const struct node *parent, const struc
 static int custom_stat(struct call *call, struct node *node, struct stat *st, struct life *life)
 {
 	struct atlock_dir dir;
-	int err = atlock_dir_get(call->al, node->dir, &dir);
+	int err = (call->act == ACT_LOOK ? atlock_dir_recent : atlock_dir_get)(call->al, node->dir, &dir);
 
 	if (err != 0)
 		return err < 0 ? err : -ENOENT;
@@ -36,14 +36,19 @@ static int custom_stat(struct call *call, struct node *node, struct stat *st, st
 static int custom_lookup(struct call *call, struct node *dir, const char *name, struct found *out)
 {
 	struct atlock_dir found;
-	int err = atlock_dir_find(call->al, dir->dir, name, &found);
+	int err = atlock_dir_find_recent(call->al, dir->dir, name, &found);
 
 	if (err == 0)
 		return custom_fill(call, dir, &found, out);
 	/* No directory can have such a name, but a lock may: "a@b" is the lock "a". */
 	if (err != -ENOENT && err != -EINVAL)
 		return err;
-	return lock_lookup(call, dir, name, out);
+	err = lock_lookup(call, dir, name, out);
+	/* Looking for the lock has asked the engine of a shared store what other hosts have done: a directory may be there by now. */
+	if (err == -ENOENT && atlock_is_shared(call->al) &&
+	    atlock_dir_find_recent(call->al, dir->dir, name, &found) == 0)
+		return custom_fill(call, dir, &found, out);
+	return err;
 }
 
 struct custom_listing {

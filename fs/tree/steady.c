@@ -29,7 +29,7 @@ int mirror_stat(struct call *call, uint64_t id, mode_t mode, struct stat *st, st
 
 	if (id == NODE_NO_DIR)
 		return steady_attr(call, mode, st, life);
-	err = atlock_dir_get(call->al, id, &found);
+	err = atlock_dir_recent(call->al, id, &found);
 	if (err != 0)
 		return err < 0 ? err : -ENOENT;
 	attr_custom(&found, st);

@@ -387,6 +387,9 @@ static void ops_init(void *userdata, struct fuse_conn_info *conn)
 	 * nothing. Without, it asks, and is told the size of the text, which truncating alone does not change.
 	 */
 	conn->want &= ~(unsigned int)FUSE_CAP_ATOMIC_O_TRUNC;
+	/* Of a shared store the kernel keeps no names and attributes, so looking up each name of a listing would be for nothing. */
+	if (atlock_is_shared(fs->al))
+		conn->want &= ~(unsigned int)(FUSE_CAP_READDIRPLUS | FUSE_CAP_READDIRPLUS_AUTO);
 	/* With a lower limit, the kernel would hold back RELEASEs beyond a dozen, over all users. */
 	conn->max_background = UINT16_MAX;
 	fs->ready(fs);

@@ -25,7 +25,8 @@ struct store_engine {
 	int (*update)(struct engine *engine, store_fn *fn, void *arg);
 	int (*view)(struct engine *engine, store_fn *fn, void *arg);
 
-	/* As store_peek(). NULL: as `view`. */
+	/* As store_list() and store_peek(). NULL: as `view`. */
+	int (*list)(struct engine *engine, store_fn *fn, void *arg);
 	int (*peek)(struct engine *engine, store_fn *fn, void *arg);
 
 	/* As store_submit(). NULL: it is made of `update`. */

@@ -123,6 +123,7 @@ const struct store_engine store_redis = {
 	.update = remote_update,
 	.submit = remote_submit,
 	.view = remote_view,
+	.list = remote_list,
 	.peek = remote_peek,
 	.number = remote_number,
 	.host = remote_host,

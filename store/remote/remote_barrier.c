@@ -17,6 +17,8 @@ static int barrier_run(struct engine *engine)
 		asked_note(&engine->asked, base.epoch, at.revision, sent);
 		rc = feed_catch_up(engine, REMOTE_LINE_READ, at.revision);
 	}
+	if (rc == 0)
+		atomic_store(&engine->fresh, sent);
 	pthread_mutex_unlock(&engine->read_lock);
 	if (rc == REMOTE_HELLO)
 		atomic_store(&engine->strange, true);

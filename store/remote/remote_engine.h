@@ -119,6 +119,7 @@ struct engine {
 	int64_t contact; /* ns in contact with the engine */
 	int64_t ticked;
 	_Atomic int64_t answered; /* when a request that was answered was sent */
+	_Atomic int64_t fresh;    /* when a barrier was sent that the mirror has passed */
 
 	_Atomic uint64_t conflicts; /* parts that ran again */
 	pthread_mutex_t stop_lock;
@@ -144,6 +145,9 @@ void remote_close(struct engine *engine);
 int remote_update(struct engine *engine, store_fn *fn, void *arg);
 void remote_submit(struct engine *engine, struct store_job *job);
 int remote_view(struct engine *engine, store_fn *fn, void *arg);
+
+/* The same, but of a state that may be a second old: mostly no request is made. */
+int remote_list(struct engine *engine, store_fn *fn, void *arg);
 
 /* The mirror as it is; no request is made. */
 int remote_peek(struct engine *engine, store_fn *fn, void *arg);
