@@ -78,7 +78,7 @@ int dir_access_get(struct call *call, uint64_t dir, struct dir_access *out)
 	/* Another host's change counts at once; for a look, as soon as this host has heard of it. permit.c looks again before it refuses. */
 	if (!atlock_is_shared(call->al) && slot_get(slot, dir, changes, out))
 		return 0;
-	err = (call->act == ACT_LOOK ? atlock_dir_recent : atlock_dir_get)(call->al, dir, &found);
+	err = call->act == ACT_LOOK ? atlock_dir_recent(call->al, dir, &found) : atlock_dir_get(call->al, dir, &found);
 	if (err < 0)
 		return err;
 	*out = (struct dir_access){ found.parent, found.mode, found.uid, found.gid };

@@ -24,7 +24,8 @@ static int custom_fill(struct call *call, const struct node *parent, const struc
 static int custom_stat(struct call *call, struct node *node, struct stat *st, struct life *life)
 {
 	struct atlock_dir dir;
-	int err = (call->act == ACT_LOOK ? atlock_dir_recent : atlock_dir_get)(call->al, node->dir, &dir);
+	int err = call->act == ACT_LOOK ? atlock_dir_recent(call->al, node->dir, &dir)
+					: atlock_dir_get(call->al, node->dir, &dir);
 
 	if (err != 0)
 		return err < 0 ? err : -ENOENT;
