@@ -95,6 +95,18 @@ static bool is_lost(const struct mirror_back *back, const struct snapshot *last)
 	return back->theirs.count == 0 && known > 1;
 }
 
+/*
+ * Whether Atlantis released a lock and gave it to another pull request between two looks: it came from there, both sides had it, and only
+ * Atlantis' record is another now.
+ */
+static bool is_passed_on(const struct snapshot_entry *before, const struct snapshot_entry *here,
+			 const struct atlock_foreign_record *record)
+{
+	return before != NULL && before->there != NULL && here != NULL && here->imported &&
+	       strcmp(before->there, record->value) != 0 && strcmp(before->record.who, here->record.who) == 0 &&
+	       strcmp(here->record.who, record->who) != 0;
+}
+
 size_t mirror_back(struct mirror_back *back, const struct snapshot *now, struct snapshot *last, bool lost)
 {
 	size_t changed = 0;
@@ -104,9 +116,14 @@ size_t mirror_back(struct mirror_back *back, const struct snapshot *now, struct 
 	for (size_t i = 0; i < back->theirs.count; i++) {
 		const struct atlock_foreign_record *record = &back->theirs.entries[i].record;
 		const struct snapshot_entry *before = snapshot_find(last, record->path);
+		const struct snapshot_entry *here = snapshot_find(now, record->path);
 
+		if (is_passed_on(before, here, record) && release_one(back, &here->record) > 0) {
+			changed += 1 + take_one(back, record);
+			continue;
+		}
 		/* What both had and the tree has not any more was released here, and is deleted there, unless that is a file. */
-		if (snapshot_find(now, record->path) == NULL && (back->file || before == NULL || before->there == NULL))
+		if (here == NULL && (back->file || before == NULL || before->there == NULL))
 			changed += take_one(back, record);
 	}
 	for (size_t i = 0; i < last->count; i++) {

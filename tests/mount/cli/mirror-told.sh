@@ -38,6 +38,10 @@ redis del "$(key vpc)" "$(key dns)" >/dev/null
 wait_until '[ ! -e "$(lock vpc)" ] && [ ! -e "$(lock dns)" ]' 10
 redis set "$(key vpc)" "$(record vpc 5)" >/dev/null
 wait_until '[ -e "$(lock vpc)" ]' 10
+
+# Released there and given to another pull request between two looks: that is no conflict.
+redis set "$(key vpc)" "$(record vpc 6)" >/dev/null
+wait_until '[ "$(field "$(lock vpc)" who 2>/dev/null)" = pr:6 ]' 10
 mirror_stop
 expect_equal "$(field "$MNT/health" mirror)" ok
 
