@@ -236,9 +236,6 @@ int background_start(struct atlock *al)
 	sigset_t old;
 	int rc;
 
-	rc = alarms_new(&al->alarms, watch_fd(al->watch));
-	if (rc < 0)
-		return rc;
 	background_configured(al);
 	alarm_set(al, ALARM_OWNERS, 0);
 	alarm_due(al, al->shared ? 0 : atlock_next_due(al));
@@ -251,19 +248,15 @@ int background_start(struct atlock *al)
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	rc = -pthread_create(&al->thread, NULL, background_main, al);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	if (rc < 0) {
-		alarms_free(al->alarms);
-		al->alarms = NULL;
-	}
+	al->background = rc == 0;
 	return rc;
 }
 
 void background_stop(struct atlock *al)
 {
-	if (al->alarms == NULL)
+	if (!al->background)
 		return;
 	alarm_set(al, ALARM_STOP, 0);
 	(void)pthread_join(al->thread, NULL);
-	alarms_free(al->alarms);
-	al->alarms = NULL;
+	al->background = false;
 }

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "after.h"
+#include "alarm.h"
 #include "arrival.h"
 #include "atlock/manual.h"
 #include "background.h"
@@ -239,6 +240,9 @@ static int manager_prepare(struct atlock *al, const struct atlock_setup *setup, 
 		rc = cut_off_new(&al->cut_off);
 	if (rc == 0 && !setup->manual && !setup->readonly && !setup->repair)
 		rc = watch_new(&al->watch);
+	/* Threads of the engine set alarms, too: these are there before it is opened, and until it is closed. */
+	if (rc == 0 && al->watch != NULL)
+		rc = alarms_new(&al->alarms, watch_fd(al->watch));
 	return rc < 0 ? why_set(why, rc, ATLOCK_BACKEND_ERROR, "cannot start: %s", strerror(-rc)) : 0;
 }
 
@@ -289,6 +293,7 @@ static int manager_store(struct atlock *al, const char *uri, const struct atlock
 static void manager_free(struct atlock *al)
 {
 	store_close(al->store);
+	alarms_free(al->alarms);
 	hook_free(al);
 	watch_free(al->watch);
 	waits_free(al->waits);
@@ -392,7 +397,7 @@ void atlock_close(struct atlock *al)
 
 	if (al == NULL)
 		return;
-	background = al->alarms != NULL;
+	background = al->background;
 	background_stop(al);
 	if (background)
 		(void)atlock_run_refused(al);

@@ -97,6 +97,7 @@ struct atlock {
 		engine_down;   /* lease time since when a shared store's engine was away, if no event says so yet */
 	struct alarms *alarms; /* NULL if the caller drives time itself */
 	pthread_t thread;      /* acts on the alarms */
+	bool background;       /* it runs */
 	struct hook *hook;     /* the same */
 	struct publisher *publisher; /* NULL: the store publishes nothing */
 

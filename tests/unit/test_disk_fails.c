@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,9 +28,9 @@
 
 enum fault { NONE, META, PAGES, SYNC };
 
-static enum fault fault;
+static _Atomic enum fault fault;
 static ino_t data; /* data.mdb */
-static unsigned int faults;
+static atomic_uint faults;
 
 static bool is_data(int fd)
 {

@@ -118,6 +118,14 @@ static void failures_are_tried_again_and_open_the_breaker(void **state)
 	await(s, stats.ok > 0 && stats.breaker == BREAKER_CLOSED && stats.behind == 0);
 }
 
+static const char *check_of(const struct health_report *report, const char *name)
+{
+	for (size_t i = 0; i < HEALTH_CHECKS; i++)
+		if (strcmp(report->checks[i].name, name) == 0)
+			return report->checks[i].text;
+	return "";
+}
+
 /* All slots hang: calls go on, the oldest of what is waiting is dropped, and closing does not wait for long. */
 static void overload_drops_and_counts(void **state)
 {
@@ -133,7 +141,7 @@ static void overload_drops_and_counts(void **state)
 	}
 	await(s, stats.dropped > 0 && stats.behind <= HOOK_BACKLOG);
 	health_look(s->al, false, &report);
-	assert_non_null(strstr(report.checks[6].text, "has missed"));
+	assert_non_null(strstr(check_of(&report, "hooks"), "has missed"));
 	assert_true(stats_of(s).lag > 0);
 	assert_int_equal(stats_of(s).ok + stats_of(s).failed, 0);
 	clock_gettime(CLOCK_MONOTONIC, &begin);
