@@ -26,7 +26,7 @@ requests() {
 expect_requests() {
 	local want=$1 got
 	shift
-	for _ in 1 2 3 4 5; do
+	for _ in {1..15}; do
 		got=$(requests "$@")
 		[[ ! $got =~ ^$want$ ]] || return 0
 	done
