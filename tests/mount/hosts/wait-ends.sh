@@ -26,7 +26,7 @@ expect_ok rm "$A/custom/y@a" "$A/custom/x@a"
 for end in waits granted; do
 	expect_ok touch "$B/custom/x@b"
 	wait_until '[ -e "$A/custom/x@b" ]' 30
-	kill -USR1 "$RELAY"
+	relay_tell USR1
 	! (echo >"$A/wait/custom/x@a") 2>"$T/err" || fail "the wait on A was answered"
 	# If the request did not reach the server there is nothing to see, and the first error is another one.
 	if grep 'Input/output error' "$T/err" >/dev/null; then
@@ -36,7 +36,7 @@ for end in waits granted; do
 			expect_equal "$(field "$B/custom/x" state)" pending
 		fi
 	fi
-	kill -USR2 "$RELAY"
+	relay_tell USR2
 	wait_until '[ -z "$(queue)" ]' 30
 	[ "$end" = granted ] || expect_equal "$(field "$B/custom/x" who)" b
 	rm -f "$B/custom/x@b"
