@@ -55,7 +55,6 @@ struct gate {
 	pthread_mutex_t lock; /* of the rest; a leaf */
 	struct breaker_limits limits;
 	struct breaker breaker;
-	uint64_t random;
 	int64_t since; /* when it opened */
 };
 

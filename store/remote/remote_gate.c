@@ -2,6 +2,8 @@
 
 #include "remote_engine.h"
 
+#include <stdlib.h>
+
 #define MS INT64_C(1000000)
 #define PAUSE_MAX 16 /* times the first pause */
 
@@ -17,20 +19,12 @@ void gate_init(struct engine *engine)
 		.pause = pause * MS,
 		.pause_max = pause * MS * PAUSE_MAX,
 	};
-	gate->random = (uint64_t)remote_clock(engine);
 	breaker_init(&gate->breaker, &gate->limits);
 }
 
 void gate_destroy(struct engine *engine)
 {
 	pthread_mutex_destroy(&engine->gate.lock);
-}
-
-/* A step of a linear generator: the pauses of hosts need only differ. */
-static uint64_t gate_random(struct gate *gate)
-{
-	gate->random = gate->random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-	return gate->random >> 16;
 }
 
 bool gate_admit(struct engine *engine, bool *trial)
@@ -57,7 +51,7 @@ void gate_done(struct engine *engine, bool answered)
 
 	pthread_mutex_lock(&gate->lock);
 	enum breaker_state before = gate->breaker.state;
-	breaker_done(&gate->breaker, answered, now, gate_random(gate));
+	breaker_done(&gate->breaker, answered, now, arc4random());
 	enum breaker_state state = gate->breaker.state;
 	if (before == BREAKER_CLOSED && state == BREAKER_OPEN)
 		gate->since = now;

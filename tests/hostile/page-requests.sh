@@ -7,7 +7,7 @@ mount_fs
 serve_start
 python3 tests/hostile/page-requests.py "${URL##*:}" || fail 'see above'
 
-# A thousand connections that send half a request, and those that ask and never read: a browser is answered meanwhile, and they end.
+# Four hundred connections that send half a request, and those that ask and never read: a browser is answered meanwhile, and they end.
 python3 - "${URL##*:}" >"$T/crowd" <<'END' &
 import socket, sys, time
 held = []
